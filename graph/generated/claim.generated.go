@@ -875,33 +875,33 @@ func (ec *executionContext) fieldContext_Claim_closedAt(_ context.Context, field
 	return graphql.NewScalarFieldContext("Claim", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Claim_adjudications(ctx context.Context, field graphql.CollectedField, obj *node.Claim) (ret graphql.Marshaler) {
+func (ec *executionContext) _Claim_operatorActions(ctx context.Context, field graphql.CollectedField, obj *node.Claim) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Claim_adjudications(ctx, field)
+			return ec.fieldContext_Claim_operatorActions(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Adjudications(ctx)
+			return obj.OperatorActions(ctx)
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []audit.OperatorAction) graphql.Marshaler {
-			return ec.marshalOAdjudication2ᚕparapetᚋmodelᚋauditᚐOperatorActionᚄ(ctx, selections, v)
+			return ec.marshalOOperatorAction2ᚕparapetᚋmodelᚋauditᚐOperatorActionᚄ(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Claim_adjudications(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Claim_operatorActions(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Claim",
 		Field:      field,
 		IsMethod:   true,
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Adjudication(ctx, field)
+			return ec.childFields_OperatorAction(ctx, field)
 		},
 	}
 	return fc, nil
@@ -2125,7 +2125,7 @@ func (ec *executionContext) _Claim(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "adjudications":
+		case "operatorActions":
 			field := field
 
 			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
@@ -2134,7 +2134,7 @@ func (ec *executionContext) _Claim(ctx context.Context, sel ast.SelectionSet, ob
 						ec.Error(ctx, ec.Recover(ctx, r))
 					}
 				}()
-				res = ec._Claim_adjudications(ctx, field, obj)
+				res = ec._Claim_operatorActions(ctx, field, obj)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}

@@ -28,144 +28,6 @@ import (
 
 // region    **************************** field.gotpl *****************************
 
-func (ec *executionContext) _Adjudication_at(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Adjudication_at(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.At, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
-			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Adjudication_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type DateTime does not have child fields"))
-}
-
-func (ec *executionContext) _Adjudication_operation(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Adjudication_operation(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Operation, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v audit.Operation) graphql.Marshaler {
-			return ec.marshalNOperation2parapetᚋmodelᚋauditᚐOperation(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Adjudication_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type Operation does not have child fields"))
-}
-
-func (ec *executionContext) _Adjudication_author(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Adjudication_author(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Author, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
-			return ec.marshalNString2string(ctx, selections, v)
-		},
-		true,
-		true,
-	)
-}
-func (ec *executionContext) fieldContext_Adjudication_author(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _Adjudication_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Adjudication_authorIssuer(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.AuthorIssuer, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_Adjudication_authorIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type String does not have child fields"))
-}
-
-func (ec *executionContext) _Adjudication_payoutId(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Adjudication_payoutId(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.PayoutID, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOID2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_Adjudication_payoutId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type ID does not have child fields"))
-}
-
-func (ec *executionContext) _Adjudication_note(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Adjudication_note(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			return obj.Note, nil
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
-			return ec.marshalOString2ᚖstring(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
-func (ec *executionContext) fieldContext_Adjudication_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("Adjudication", field, false, false, errors.New("field of type String does not have child fields"))
-}
-
 func (ec *executionContext) _BlockPayoutPayload_payout(ctx context.Context, field graphql.CollectedField, obj *node.PayoutPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -329,6 +191,144 @@ func (ec *executionContext) _DecideClaimPayload_clientMutationId(ctx context.Con
 }
 func (ec *executionContext) fieldContext_DecideClaimPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("DecideClaimPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OperatorAction_at(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OperatorAction_at(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.At, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v time.Time) graphql.Marshaler {
+			return ec.marshalNDateTime2timeᚐTime(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OperatorAction_at(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OperatorAction", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
+func (ec *executionContext) _OperatorAction_operation(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OperatorAction_operation(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Operation, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v audit.Operation) graphql.Marshaler {
+			return ec.marshalNOperation2parapetᚋmodelᚋauditᚐOperation(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OperatorAction_operation(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OperatorAction", field, false, false, errors.New("field of type Operation does not have child fields"))
+}
+
+func (ec *executionContext) _OperatorAction_author(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OperatorAction_author(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Author, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_OperatorAction_author(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OperatorAction", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OperatorAction_authorIssuer(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OperatorAction_authorIssuer(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.AuthorIssuer, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OperatorAction_authorIssuer(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OperatorAction", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _OperatorAction_payoutId(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OperatorAction_payoutId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PayoutID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOID2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OperatorAction_payoutId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OperatorAction", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _OperatorAction_note(ctx context.Context, field graphql.CollectedField, obj *audit.OperatorAction) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_OperatorAction_note(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Note, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_OperatorAction_note(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("OperatorAction", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 func (ec *executionContext) _PublishProductPayload_product(ctx context.Context, field graphql.CollectedField, obj *node.PublishProductPayload) (ret graphql.Marshaler) {
@@ -842,69 +842,6 @@ func (ec *executionContext) unmarshalInputWithdrawClaimInput(ctx context.Context
 
 // region    **************************** object.gotpl ****************************
 
-var adjudicationImplementors = []string{"Adjudication"}
-
-func (ec *executionContext) _Adjudication(ctx context.Context, sel ast.SelectionSet, obj *audit.OperatorAction) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, adjudicationImplementors)
-
-	out := graphql.NewFieldSet(fields)
-	deferredFieldSet := graphql.NewFieldSet(nil)
-	deferLabelToView := make(map[string]*graphql.FieldSetView)
-	for i, field := range fields {
-		switch field.Name {
-		case "__typename":
-			out.Values[i] = graphql.MarshalString("Adjudication")
-		case "at":
-			out.Values[i] = ec._Adjudication_at(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "operation":
-			out.Values[i] = ec._Adjudication_operation(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "author":
-			out.Values[i] = ec._Adjudication_author(ctx, field, obj)
-			if out.Values[i] == graphql.Null {
-				out.Invalids++
-			}
-		case "authorIssuer":
-			out.Values[i] = ec._Adjudication_authorIssuer(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		case "payoutId":
-			out.Values[i] = ec._Adjudication_payoutId(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		case "note":
-			out.Values[i] = ec._Adjudication_note(ctx, field, obj)
-			if out.Values[i] == graphql.RequiredNull {
-				out.Invalids++
-			}
-		default:
-			panic("unknown field " + strconv.Quote(field.Name))
-		}
-	}
-	out.Dispatch(ctx)
-	if out.Invalids > 0 {
-		return graphql.Null
-	}
-
-	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
-
-	ec.ProcessDeferredGroup(graphql.DeferredGroup{
-		Defers:   deferLabelToView,
-		Path:     graphql.GetPath(ctx),
-		FieldSet: deferredFieldSet,
-		Context:  ctx,
-	})
-
-	return out
-}
-
 var blockPayoutPayloadImplementors = []string{"BlockPayoutPayload"}
 
 func (ec *executionContext) _BlockPayoutPayload(ctx context.Context, sel ast.SelectionSet, obj *node.PayoutPayload) graphql.Marshaler {
@@ -1010,6 +947,69 @@ func (ec *executionContext) _DecideClaimPayload(ctx context.Context, sel ast.Sel
 			}
 		case "clientMutationId":
 			out.Values[i] = ec._DecideClaimPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var operatorActionImplementors = []string{"OperatorAction"}
+
+func (ec *executionContext) _OperatorAction(ctx context.Context, sel ast.SelectionSet, obj *audit.OperatorAction) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, operatorActionImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("OperatorAction")
+		case "at":
+			out.Values[i] = ec._OperatorAction_at(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "operation":
+			out.Values[i] = ec._OperatorAction_operation(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "author":
+			out.Values[i] = ec._OperatorAction_author(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "authorIssuer":
+			out.Values[i] = ec._OperatorAction_authorIssuer(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "payoutId":
+			out.Values[i] = ec._OperatorAction_payoutId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "note":
+			out.Values[i] = ec._OperatorAction_note(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -1167,10 +1167,6 @@ func (ec *executionContext) _WithdrawClaimPayload(ctx context.Context, sel ast.S
 
 // region    ***************************** type.gotpl *****************************
 
-func (ec *executionContext) marshalNAdjudication2parapetᚋmodelᚋauditᚐOperatorAction(ctx context.Context, sel ast.SelectionSet, v audit.OperatorAction) graphql.Marshaler {
-	return ec._Adjudication(ctx, sel, &v)
-}
-
 func (ec *executionContext) unmarshalNBlockPayoutInput2parapetᚋgraphᚋnodeᚐBlockPayoutInput(ctx context.Context, v any) (node.BlockPayoutInput, error) {
 	res, err := ec.unmarshalInputBlockPayoutInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1218,6 +1214,10 @@ func (ec *executionContext) marshalNOperation2parapetᚋmodelᚋauditᚐOperatio
 	return res
 }
 
+func (ec *executionContext) marshalNOperatorAction2parapetᚋmodelᚋauditᚐOperatorAction(ctx context.Context, sel ast.SelectionSet, v audit.OperatorAction) graphql.Marshaler {
+	return ec._OperatorAction(ctx, sel, &v)
+}
+
 func (ec *executionContext) unmarshalNPublishProductInput2parapetᚋgraphᚋnodeᚐPublishProductInput(ctx context.Context, v any) (node.PublishProductInput, error) {
 	res, err := ec.unmarshalInputPublishProductInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1231,25 +1231,6 @@ func (ec *executionContext) unmarshalNUnblockPayoutInput2parapetᚋgraphᚋnode�
 func (ec *executionContext) unmarshalNWithdrawClaimInput2parapetᚋgraphᚋnodeᚐWithdrawClaimInput(ctx context.Context, v any) (node.WithdrawClaimInput, error) {
 	res, err := ec.unmarshalInputWithdrawClaimInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
-}
-
-func (ec *executionContext) marshalOAdjudication2ᚕparapetᚋmodelᚋauditᚐOperatorActionᚄ(ctx context.Context, sel ast.SelectionSet, v []audit.OperatorAction) graphql.Marshaler {
-	if v == nil {
-		return graphql.Null
-	}
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNAdjudication2parapetᚋmodelᚋauditᚐOperatorAction(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
 }
 
 func (ec *executionContext) marshalOBlockPayoutPayload2ᚖparapetᚋgraphᚋnodeᚐPayoutPayload(ctx context.Context, sel ast.SelectionSet, v *node.PayoutPayload) graphql.Marshaler {
@@ -1271,6 +1252,25 @@ func (ec *executionContext) marshalODecideClaimPayload2ᚖparapetᚋgraphᚋnode
 		return graphql.Null
 	}
 	return ec._DecideClaimPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOOperatorAction2ᚕparapetᚋmodelᚋauditᚐOperatorActionᚄ(ctx context.Context, sel ast.SelectionSet, v []audit.OperatorAction) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNOperatorAction2parapetᚋmodelᚋauditᚐOperatorAction(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOPublishProductPayload2ᚖparapetᚋgraphᚋnodeᚐPublishProductPayload(ctx context.Context, sel ast.SelectionSet, v *node.PublishProductPayload) graphql.Marshaler {

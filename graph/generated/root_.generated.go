@@ -52,15 +52,6 @@ type ComplexityRoot struct {
 		Message          func(childComplexity int) int
 	}
 
-	Adjudication struct {
-		At           func(childComplexity int) int
-		Author       func(childComplexity int) int
-		AuthorIssuer func(childComplexity int) int
-		Note         func(childComplexity int) int
-		Operation    func(childComplexity int) int
-		PayoutID     func(childComplexity int) int
-	}
-
 	AdoptRailPayload struct {
 		Adoption         func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
@@ -251,7 +242,6 @@ type ComplexityRoot struct {
 	}
 
 	Claim struct {
-		Adjudications    func(childComplexity int) int
 		Amount           func(childComplexity int) int
 		Attachments      func(childComplexity int, first *int, after *string, order *string) int
 		ClosedAt         func(childComplexity int) int
@@ -264,6 +254,7 @@ type ComplexityRoot struct {
 		Metadata         func(childComplexity int) int
 		Occurrence       func(childComplexity int) int
 		OpenedAt         func(childComplexity int) int
+		OperatorActions  func(childComplexity int) int
 		Origin           func(childComplexity int) int
 		Partner          func(childComplexity int) int
 		PartnerReference func(childComplexity int) int
@@ -303,9 +294,9 @@ type ComplexityRoot struct {
 		Status func(childComplexity int) int
 	}
 
-	CloseFindingPayload struct {
-		ClientMutationID func(childComplexity int) int
-		Finding          func(childComplexity int) int
+	CloseReconciliationExceptionPayload struct {
+		ClientMutationID        func(childComplexity int) int
+		ReconciliationException func(childComplexity int) int
 	}
 
 	Cover struct {
@@ -565,31 +556,6 @@ type ComplexityRoot struct {
 		Pointer func(childComplexity int) int
 	}
 
-	Finding struct {
-		Account         func(childComplexity int) int
-		Amount          func(childComplexity int) int
-		At              func(childComplexity int) int
-		ClosedAt        func(childComplexity int) int
-		ClosedBy        func(childComplexity int) int
-		ClosedByIssuer  func(childComplexity int) int
-		ClosedReason    func(childComplexity int) int
-		Code            func(childComplexity int) int
-		Detail          func(childComplexity int) int
-		ID              func(childComplexity int) int
-		Key             func(childComplexity int) int
-		Kind            func(childComplexity int) int
-		Line            func(childComplexity int) int
-		Partner         func(childComplexity int) int
-		PayoutID        func(childComplexity int) int
-		PolicyID        func(childComplexity int) int
-		Rail            func(childComplexity int) int
-		Reference       func(childComplexity int) int
-		RelatedPayoutID func(childComplexity int) int
-		ReportID        func(childComplexity int) int
-		ReportedAt      func(childComplexity int) int
-		Status          func(childComplexity int) int
-	}
-
 	HistoryFault struct {
 		Detail   func(childComplexity int) int
 		Kind     func(childComplexity int) int
@@ -787,46 +753,46 @@ type ComplexityRoot struct {
 	}
 
 	Mutation struct {
-		AddAttachment          func(childComplexity int, input node.AddAttachmentInput) int
-		AddMessage             func(childComplexity int, input node.AddMessageInput) int
-		AdoptRail              func(childComplexity int, input node.AdoptRailInput) int
-		ApprovePayout          func(childComplexity int, input node.ApprovePayoutInput) int
-		BindPolicy             func(childComplexity int, input node.BindPolicyInput) int
-		BlockPayout            func(childComplexity int, input node.BlockPayoutInput) int
-		CancelJobs             func(childComplexity int, input node.CancelJobsInput) int
-		CancelPolicy           func(childComplexity int, input node.CancelPolicyInput) int
-		ChangeWebhookEndpoint  func(childComplexity int, input node.ChangeWebhookEndpointInput) int
-		CloseFinding           func(childComplexity int, input node.CloseFindingInput) int
-		CreateQuote            func(childComplexity int, input node.CreateQuoteInput) int
-		CreateWebhookEndpoint  func(childComplexity int, input node.CreateWebhookEndpointInput) int
-		DecideClaim            func(childComplexity int, input node.DecideClaimInput) int
-		DeclareMoratorium      func(childComplexity int, input node.DeclareMoratoriumInput) int
-		DeleteWebhookEndpoint  func(childComplexity int, input node.WebhookEndpointInput) int
-		DisablePartner         func(childComplexity int, input node.PartnerStatusInput) int
-		EnablePartner          func(childComplexity int, input node.PartnerStatusInput) int
-		LiftMoratorium         func(childComplexity int, input node.LiftMoratoriumInput) int
-		OpenClaim              func(childComplexity int, input node.OpenClaimInput) int
-		PublishProduct         func(childComplexity int, input node.PublishProductInput) int
-		Reconcile              func(childComplexity int, input node.ReconcileInput) int
-		RecordObservations     func(childComplexity int, input node.RecordObservationsInput) int
-		RecordPayoutMethod     func(childComplexity int, input node.RecordPayoutMethodInput) int
-		RegisterPartner        func(childComplexity int, input node.RegisterPartnerInput) int
-		RehearseObservations   func(childComplexity int, input node.RecordObservationsInput) int
-		ReleasePayout          func(childComplexity int, input node.ReleasePayoutInput) int
-		ResolvePayout          func(childComplexity int, input node.ResolvePayoutInput) int
-		ResumeReleases         func(childComplexity int, input node.ResumeReleasesInput) int
-		RetryDelivery          func(childComplexity int, input node.RetryDeliveryInput) int
-		RetryFailedDeliveries  func(childComplexity int, input node.RetryFailedDeliveriesInput) int
-		RetryJobs              func(childComplexity int, input node.RetryJobsInput) int
-		RotateWebhookSecret    func(childComplexity int, input node.WebhookEndpointInput) int
-		SetCapacity            func(childComplexity int, input node.SetCapacityInput) int
-		SetMoratoriumRule      func(childComplexity int, input node.SetMoratoriumRuleInput) int
-		SettlePayoutExternally func(childComplexity int, input node.SettlePayoutExternallyInput) int
-		SnoozeJobs             func(childComplexity int, input node.SnoozeJobsInput) int
-		StopReleases           func(childComplexity int, input node.StopReleasesInput) int
-		TestWebhookEndpoint    func(childComplexity int, input node.WebhookEndpointInput) int
-		UnblockPayout          func(childComplexity int, input node.UnblockPayoutInput) int
-		WithdrawClaim          func(childComplexity int, input node.WithdrawClaimInput) int
+		AddAttachment                func(childComplexity int, input node.AddAttachmentInput) int
+		AddMessage                   func(childComplexity int, input node.AddMessageInput) int
+		AdoptRail                    func(childComplexity int, input node.AdoptRailInput) int
+		ApprovePayout                func(childComplexity int, input node.ApprovePayoutInput) int
+		BindPolicy                   func(childComplexity int, input node.BindPolicyInput) int
+		BlockPayout                  func(childComplexity int, input node.BlockPayoutInput) int
+		CancelJobs                   func(childComplexity int, input node.CancelJobsInput) int
+		CancelPolicy                 func(childComplexity int, input node.CancelPolicyInput) int
+		ChangeWebhookEndpoint        func(childComplexity int, input node.ChangeWebhookEndpointInput) int
+		CloseReconciliationException func(childComplexity int, input node.CloseReconciliationExceptionInput) int
+		CreateQuote                  func(childComplexity int, input node.CreateQuoteInput) int
+		CreateWebhookEndpoint        func(childComplexity int, input node.CreateWebhookEndpointInput) int
+		DecideClaim                  func(childComplexity int, input node.DecideClaimInput) int
+		DeclareMoratorium            func(childComplexity int, input node.DeclareMoratoriumInput) int
+		DeleteWebhookEndpoint        func(childComplexity int, input node.WebhookEndpointInput) int
+		DisablePartner               func(childComplexity int, input node.PartnerStatusInput) int
+		EnablePartner                func(childComplexity int, input node.PartnerStatusInput) int
+		LiftMoratorium               func(childComplexity int, input node.LiftMoratoriumInput) int
+		OpenClaim                    func(childComplexity int, input node.OpenClaimInput) int
+		PublishProduct               func(childComplexity int, input node.PublishProductInput) int
+		Reconcile                    func(childComplexity int, input node.ReconcileInput) int
+		RecordObservations           func(childComplexity int, input node.RecordObservationsInput) int
+		RecordPayoutMethod           func(childComplexity int, input node.RecordPayoutMethodInput) int
+		RegisterPartner              func(childComplexity int, input node.RegisterPartnerInput) int
+		RehearseObservations         func(childComplexity int, input node.RecordObservationsInput) int
+		ReleasePayout                func(childComplexity int, input node.ReleasePayoutInput) int
+		ResolvePayout                func(childComplexity int, input node.ResolvePayoutInput) int
+		ResumeReleases               func(childComplexity int, input node.ResumeReleasesInput) int
+		RetryDelivery                func(childComplexity int, input node.RetryDeliveryInput) int
+		RetryFailedDeliveries        func(childComplexity int, input node.RetryFailedDeliveriesInput) int
+		RetryJobs                    func(childComplexity int, input node.RetryJobsInput) int
+		RotateWebhookSecret          func(childComplexity int, input node.WebhookEndpointInput) int
+		SetCapacity                  func(childComplexity int, input node.SetCapacityInput) int
+		SetMoratoriumRule            func(childComplexity int, input node.SetMoratoriumRuleInput) int
+		SettlePayoutExternally       func(childComplexity int, input node.SettlePayoutExternallyInput) int
+		SnoozeJobs                   func(childComplexity int, input node.SnoozeJobsInput) int
+		StopReleases                 func(childComplexity int, input node.StopReleasesInput) int
+		TestWebhookEndpoint          func(childComplexity int, input node.WebhookEndpointInput) int
+		UnblockPayout                func(childComplexity int, input node.UnblockPayoutInput) int
+		WithdrawClaim                func(childComplexity int, input node.WithdrawClaimInput) int
 	}
 
 	NamedMeasure struct {
@@ -917,6 +883,15 @@ type ComplexityRoot struct {
 	OpenClaimPayload struct {
 		Claim            func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
+	}
+
+	OperatorAction struct {
+		At           func(childComplexity int) int
+		Author       func(childComplexity int) int
+		AuthorIssuer func(childComplexity int) int
+		Note         func(childComplexity int) int
+		Operation    func(childComplexity int) int
+		PayoutID     func(childComplexity int) int
 	}
 
 	PageInfo struct {
@@ -1231,52 +1206,52 @@ type ComplexityRoot struct {
 	}
 
 	Query struct {
-		AuditLog           func(childComplexity int, first *int, after *string, filter *audit.Filter, order *string) int
-		Capacities         func(childComplexity int, first *int, after *string, filter *node.CapacityFilter) int
-		Claim              func(childComplexity int, id string) int
-		Claims             func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
-		Event              func(childComplexity int, id string) int
-		EventTypes         func(childComplexity int) int
-		Events             func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
-		Explain            func(childComplexity int, policyID string, occurrence scenario.OccurrenceRef) int
-		Exposure           func(childComplexity int, occurrence scenario.WhatIf, partner *string, product *string, currency *string) int
-		FailingJobs        func(childComplexity int) int
-		Findings           func(childComplexity int, closedToo bool) int
-		HistoryProof       func(childComplexity int, partner *string) int
-		Invariants         func(childComplexity int) int
-		JobCounts          func(childComplexity int) int
-		Jobs               func(childComplexity int, first *int, after *string, filter *operations.JobFilter) int
-		Ledger             func(childComplexity int, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) int
-		Moratoria          func(childComplexity int, first *int, after *string, filter *node.MoratoriumFilter, order *string) int
-		Moratorium         func(childComplexity int, id string) int
-		MoratoriumRules    func(childComplexity int) int
-		Node               func(childComplexity int, id string) int
-		Nodes              func(childComplexity int, ids []string) int
-		Observation        func(childComplexity int, id string) int
-		Observations       func(childComplexity int, first *int, after *string, filter *node.HazardFilter, order *string) int
-		Occurrence         func(childComplexity int, id string) int
-		Occurrences        func(childComplexity int, first *int, after *string, filter *node.HazardFilter, order *string) int
-		Partner            func(childComplexity int, slug string) int
-		Partners           func(childComplexity int, first *int, after *string) int
-		Payout             func(childComplexity int, id string) int
-		PayoutMethod       func(childComplexity int, id string) int
-		PayoutMethods      func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
-		Payouts            func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
-		Policies           func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
-		Policy             func(childComplexity int, id string) int
-		Portfolio          func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
-		Product            func(childComplexity int, key string) int
-		Products           func(childComplexity int, first *int, after *string) int
-		Quote              func(childComplexity int, id string) int
-		Quotes             func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
-		RailIdentities     func(childComplexity int) int
-		ReleaseResumption  func(childComplexity int, id string) int
-		ReleaseResumptions func(childComplexity int) int
-		ReleaseStops       func(childComplexity int) int
-		Statement          func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
-		Viewer             func(childComplexity int) int
-		WebhookEndpoint    func(childComplexity int, id string) int
-		WebhookEndpoints   func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
+		AuditLog                 func(childComplexity int, first *int, after *string, filter *audit.Filter, order *string) int
+		Capacities               func(childComplexity int, first *int, after *string, filter *node.CapacityFilter) int
+		Claim                    func(childComplexity int, id string) int
+		Claims                   func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
+		Event                    func(childComplexity int, id string) int
+		EventTypes               func(childComplexity int) int
+		Events                   func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
+		Explain                  func(childComplexity int, policyID string, occurrence scenario.OccurrenceRef) int
+		Exposure                 func(childComplexity int, occurrence scenario.WhatIf, partner *string, product *string, currency *string) int
+		FailingJobs              func(childComplexity int) int
+		HistoryProof             func(childComplexity int, partner *string) int
+		Invariants               func(childComplexity int) int
+		JobCounts                func(childComplexity int) int
+		Jobs                     func(childComplexity int, first *int, after *string, filter *operations.JobFilter) int
+		Ledger                   func(childComplexity int, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) int
+		Moratoria                func(childComplexity int, first *int, after *string, filter *node.MoratoriumFilter, order *string) int
+		Moratorium               func(childComplexity int, id string) int
+		MoratoriumRules          func(childComplexity int) int
+		Node                     func(childComplexity int, id string) int
+		Nodes                    func(childComplexity int, ids []string) int
+		Observation              func(childComplexity int, id string) int
+		Observations             func(childComplexity int, first *int, after *string, filter *node.HazardFilter, order *string) int
+		Occurrence               func(childComplexity int, id string) int
+		Occurrences              func(childComplexity int, first *int, after *string, filter *node.HazardFilter, order *string) int
+		Partner                  func(childComplexity int, slug string) int
+		Partners                 func(childComplexity int, first *int, after *string) int
+		Payout                   func(childComplexity int, id string) int
+		PayoutMethod             func(childComplexity int, id string) int
+		PayoutMethods            func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
+		Payouts                  func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
+		Policies                 func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
+		Policy                   func(childComplexity int, id string) int
+		Portfolio                func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
+		Product                  func(childComplexity int, key string) int
+		Products                 func(childComplexity int, first *int, after *string) int
+		Quote                    func(childComplexity int, id string) int
+		Quotes                   func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
+		RailIdentities           func(childComplexity int) int
+		ReconciliationExceptions func(childComplexity int, closedToo bool) int
+		ReleaseResumption        func(childComplexity int, id string) int
+		ReleaseResumptions       func(childComplexity int) int
+		ReleaseStops             func(childComplexity int) int
+		Statement                func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
+		Viewer                   func(childComplexity int) int
+		WebhookEndpoint          func(childComplexity int, id string) int
+		WebhookEndpoints         func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 	}
 
 	Quote struct {
@@ -1354,6 +1329,31 @@ type ComplexityRoot struct {
 		Missing          func(childComplexity int) int
 		ReportID         func(childComplexity int) int
 		Results          func(childComplexity int) int
+	}
+
+	ReconciliationException struct {
+		Account         func(childComplexity int) int
+		Amount          func(childComplexity int) int
+		At              func(childComplexity int) int
+		ClosedAt        func(childComplexity int) int
+		ClosedBy        func(childComplexity int) int
+		ClosedByIssuer  func(childComplexity int) int
+		ClosedReason    func(childComplexity int) int
+		Code            func(childComplexity int) int
+		Detail          func(childComplexity int) int
+		ID              func(childComplexity int) int
+		Key             func(childComplexity int) int
+		Kind            func(childComplexity int) int
+		Line            func(childComplexity int) int
+		Partner         func(childComplexity int) int
+		PayoutID        func(childComplexity int) int
+		PolicyID        func(childComplexity int) int
+		Rail            func(childComplexity int) int
+		Reference       func(childComplexity int) int
+		RelatedPayoutID func(childComplexity int) int
+		ReportID        func(childComplexity int) int
+		ReportedAt      func(childComplexity int) int
+		Status          func(childComplexity int) int
 	}
 
 	RecordObservationsPayload struct {
@@ -1717,43 +1717,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.AddMessagePayload.Message(childComplexity), true
-
-	case "Adjudication.at":
-		if e.ComplexityRoot.Adjudication.At == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Adjudication.At(childComplexity), true
-	case "Adjudication.author":
-		if e.ComplexityRoot.Adjudication.Author == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Adjudication.Author(childComplexity), true
-	case "Adjudication.authorIssuer":
-		if e.ComplexityRoot.Adjudication.AuthorIssuer == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Adjudication.AuthorIssuer(childComplexity), true
-	case "Adjudication.note":
-		if e.ComplexityRoot.Adjudication.Note == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Adjudication.Note(childComplexity), true
-	case "Adjudication.operation":
-		if e.ComplexityRoot.Adjudication.Operation == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Adjudication.Operation(childComplexity), true
-	case "Adjudication.payoutId":
-		if e.ComplexityRoot.Adjudication.PayoutID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Adjudication.PayoutID(childComplexity), true
 
 	case "AdoptRailPayload.adoption":
 		if e.ComplexityRoot.AdoptRailPayload.Adoption == nil {
@@ -2532,12 +2495,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ChangeWebhookEndpointPayload.WebhookEndpoint(childComplexity), true
 
-	case "Claim.adjudications":
-		if e.ComplexityRoot.Claim.Adjudications == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Claim.Adjudications(childComplexity), true
 	case "Claim.amount":
 		if e.ComplexityRoot.Claim.Amount == nil {
 			break
@@ -2620,6 +2577,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Claim.OpenedAt(childComplexity), true
+	case "Claim.operatorActions":
+		if e.ComplexityRoot.Claim.OperatorActions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.OperatorActions(childComplexity), true
 	case "Claim.origin":
 		if e.ComplexityRoot.Claim.Origin == nil {
 			break
@@ -2785,18 +2748,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ClaimFigure.Status(childComplexity), true
 
-	case "CloseFindingPayload.clientMutationId":
-		if e.ComplexityRoot.CloseFindingPayload.ClientMutationID == nil {
+	case "CloseReconciliationExceptionPayload.clientMutationId":
+		if e.ComplexityRoot.CloseReconciliationExceptionPayload.ClientMutationID == nil {
 			break
 		}
 
-		return e.ComplexityRoot.CloseFindingPayload.ClientMutationID(childComplexity), true
-	case "CloseFindingPayload.finding":
-		if e.ComplexityRoot.CloseFindingPayload.Finding == nil {
+		return e.ComplexityRoot.CloseReconciliationExceptionPayload.ClientMutationID(childComplexity), true
+	case "CloseReconciliationExceptionPayload.reconciliationException":
+		if e.ComplexityRoot.CloseReconciliationExceptionPayload.ReconciliationException == nil {
 			break
 		}
 
-		return e.ComplexityRoot.CloseFindingPayload.Finding(childComplexity), true
+		return e.ComplexityRoot.CloseReconciliationExceptionPayload.ReconciliationException(childComplexity), true
 
 	case "Cover.limit":
 		if e.ComplexityRoot.Cover.Limit == nil {
@@ -3801,139 +3764,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.FieldError.Pointer(childComplexity), true
 
-	case "Finding.account":
-		if e.ComplexityRoot.Finding.Account == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Account(childComplexity), true
-	case "Finding.amount":
-		if e.ComplexityRoot.Finding.Amount == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Amount(childComplexity), true
-	case "Finding.at":
-		if e.ComplexityRoot.Finding.At == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.At(childComplexity), true
-	case "Finding.closedAt":
-		if e.ComplexityRoot.Finding.ClosedAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.ClosedAt(childComplexity), true
-	case "Finding.closedBy":
-		if e.ComplexityRoot.Finding.ClosedBy == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.ClosedBy(childComplexity), true
-	case "Finding.closedByIssuer":
-		if e.ComplexityRoot.Finding.ClosedByIssuer == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.ClosedByIssuer(childComplexity), true
-	case "Finding.closedReason":
-		if e.ComplexityRoot.Finding.ClosedReason == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.ClosedReason(childComplexity), true
-	case "Finding.code":
-		if e.ComplexityRoot.Finding.Code == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Code(childComplexity), true
-	case "Finding.detail":
-		if e.ComplexityRoot.Finding.Detail == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Detail(childComplexity), true
-	case "Finding.id":
-		if e.ComplexityRoot.Finding.ID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.ID(childComplexity), true
-	case "Finding.key":
-		if e.ComplexityRoot.Finding.Key == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Key(childComplexity), true
-	case "Finding.kind":
-		if e.ComplexityRoot.Finding.Kind == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Kind(childComplexity), true
-	case "Finding.line":
-		if e.ComplexityRoot.Finding.Line == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Line(childComplexity), true
-	case "Finding.partner":
-		if e.ComplexityRoot.Finding.Partner == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Partner(childComplexity), true
-	case "Finding.payoutId":
-		if e.ComplexityRoot.Finding.PayoutID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.PayoutID(childComplexity), true
-	case "Finding.policyId":
-		if e.ComplexityRoot.Finding.PolicyID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.PolicyID(childComplexity), true
-	case "Finding.rail":
-		if e.ComplexityRoot.Finding.Rail == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Rail(childComplexity), true
-	case "Finding.reference":
-		if e.ComplexityRoot.Finding.Reference == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Reference(childComplexity), true
-	case "Finding.relatedPayoutId":
-		if e.ComplexityRoot.Finding.RelatedPayoutID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.RelatedPayoutID(childComplexity), true
-	case "Finding.reportId":
-		if e.ComplexityRoot.Finding.ReportID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.ReportID(childComplexity), true
-	case "Finding.reportedAt":
-		if e.ComplexityRoot.Finding.ReportedAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.ReportedAt(childComplexity), true
-	case "Finding.status":
-		if e.ComplexityRoot.Finding.Status == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Finding.Status(childComplexity), true
-
 	case "HistoryFault.detail":
 		if e.ComplexityRoot.HistoryFault.Detail == nil {
 			break
@@ -4801,17 +4631,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ChangeWebhookEndpoint(childComplexity, args["input"].(node.ChangeWebhookEndpointInput)), true
-	case "Mutation.closeFinding":
-		if e.ComplexityRoot.Mutation.CloseFinding == nil {
+	case "Mutation.closeReconciliationException":
+		if e.ComplexityRoot.Mutation.CloseReconciliationException == nil {
 			break
 		}
 
-		args, err := ec.field_Mutation_closeFinding_args(ctx, rawArgs)
+		args, err := ec.field_Mutation_closeReconciliationException_args(ctx, rawArgs)
 		if err != nil {
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Mutation.CloseFinding(childComplexity, args["input"].(node.CloseFindingInput)), true
+		return e.ComplexityRoot.Mutation.CloseReconciliationException(childComplexity, args["input"].(node.CloseReconciliationExceptionInput)), true
 	case "Mutation.createQuote":
 		if e.ComplexityRoot.Mutation.CreateQuote == nil {
 			break
@@ -5522,6 +5352,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OpenClaimPayload.ClientMutationID(childComplexity), true
+
+	case "OperatorAction.at":
+		if e.ComplexityRoot.OperatorAction.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorAction.At(childComplexity), true
+	case "OperatorAction.author":
+		if e.ComplexityRoot.OperatorAction.Author == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorAction.Author(childComplexity), true
+	case "OperatorAction.authorIssuer":
+		if e.ComplexityRoot.OperatorAction.AuthorIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorAction.AuthorIssuer(childComplexity), true
+	case "OperatorAction.note":
+		if e.ComplexityRoot.OperatorAction.Note == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorAction.Note(childComplexity), true
+	case "OperatorAction.operation":
+		if e.ComplexityRoot.OperatorAction.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorAction.Operation(childComplexity), true
+	case "OperatorAction.payoutId":
+		if e.ComplexityRoot.OperatorAction.PayoutID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OperatorAction.PayoutID(childComplexity), true
 
 	case "PageInfo.endCursor":
 		if e.ComplexityRoot.PageInfo.EndCursor == nil {
@@ -6936,17 +6803,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.FailingJobs(childComplexity), true
-	case "Query.findings":
-		if e.ComplexityRoot.Query.Findings == nil {
-			break
-		}
-
-		args, err := ec.field_Query_findings_args(ctx, rawArgs)
-		if err != nil {
-			return 0, false
-		}
-
-		return e.ComplexityRoot.Query.Findings(childComplexity, args["closedToo"].(bool)), true
 	case "Query.historyProof":
 		if e.ComplexityRoot.Query.HistoryProof == nil {
 			break
@@ -7236,6 +7092,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.RailIdentities(childComplexity), true
+	case "Query.reconciliationExceptions":
+		if e.ComplexityRoot.Query.ReconciliationExceptions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_reconciliationExceptions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ReconciliationExceptions(childComplexity, args["closedToo"].(bool)), true
 	case "Query.releaseResumption":
 		if e.ComplexityRoot.Query.ReleaseResumption == nil {
 			break
@@ -7646,6 +7513,139 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReconcilePayload.Results(childComplexity), true
+
+	case "ReconciliationException.account":
+		if e.ComplexityRoot.ReconciliationException.Account == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Account(childComplexity), true
+	case "ReconciliationException.amount":
+		if e.ComplexityRoot.ReconciliationException.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Amount(childComplexity), true
+	case "ReconciliationException.at":
+		if e.ComplexityRoot.ReconciliationException.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.At(childComplexity), true
+	case "ReconciliationException.closedAt":
+		if e.ComplexityRoot.ReconciliationException.ClosedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.ClosedAt(childComplexity), true
+	case "ReconciliationException.closedBy":
+		if e.ComplexityRoot.ReconciliationException.ClosedBy == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.ClosedBy(childComplexity), true
+	case "ReconciliationException.closedByIssuer":
+		if e.ComplexityRoot.ReconciliationException.ClosedByIssuer == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.ClosedByIssuer(childComplexity), true
+	case "ReconciliationException.closedReason":
+		if e.ComplexityRoot.ReconciliationException.ClosedReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.ClosedReason(childComplexity), true
+	case "ReconciliationException.code":
+		if e.ComplexityRoot.ReconciliationException.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Code(childComplexity), true
+	case "ReconciliationException.detail":
+		if e.ComplexityRoot.ReconciliationException.Detail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Detail(childComplexity), true
+	case "ReconciliationException.id":
+		if e.ComplexityRoot.ReconciliationException.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.ID(childComplexity), true
+	case "ReconciliationException.key":
+		if e.ComplexityRoot.ReconciliationException.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Key(childComplexity), true
+	case "ReconciliationException.kind":
+		if e.ComplexityRoot.ReconciliationException.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Kind(childComplexity), true
+	case "ReconciliationException.line":
+		if e.ComplexityRoot.ReconciliationException.Line == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Line(childComplexity), true
+	case "ReconciliationException.partner":
+		if e.ComplexityRoot.ReconciliationException.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Partner(childComplexity), true
+	case "ReconciliationException.payoutId":
+		if e.ComplexityRoot.ReconciliationException.PayoutID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.PayoutID(childComplexity), true
+	case "ReconciliationException.policyId":
+		if e.ComplexityRoot.ReconciliationException.PolicyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.PolicyID(childComplexity), true
+	case "ReconciliationException.rail":
+		if e.ComplexityRoot.ReconciliationException.Rail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Rail(childComplexity), true
+	case "ReconciliationException.reference":
+		if e.ComplexityRoot.ReconciliationException.Reference == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Reference(childComplexity), true
+	case "ReconciliationException.relatedPayoutId":
+		if e.ComplexityRoot.ReconciliationException.RelatedPayoutID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.RelatedPayoutID(childComplexity), true
+	case "ReconciliationException.reportId":
+		if e.ComplexityRoot.ReconciliationException.ReportID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.ReportID(childComplexity), true
+	case "ReconciliationException.reportedAt":
+		if e.ComplexityRoot.ReconciliationException.ReportedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.ReportedAt(childComplexity), true
+	case "ReconciliationException.status":
+		if e.ComplexityRoot.ReconciliationException.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReconciliationException.Status(childComplexity), true
 
 	case "RecordObservationsPayload.clientMutationId":
 		if e.ComplexityRoot.RecordObservationsPayload.ClientMutationID == nil {
@@ -8806,7 +8806,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputChangeWebhookEndpointInput,
 		ec.unmarshalInputCircleInput,
 		ec.unmarshalInputClaimFilter,
-		ec.unmarshalInputCloseFindingInput,
+		ec.unmarshalInputCloseReconciliationExceptionInput,
 		ec.unmarshalInputCreateQuoteInput,
 		ec.unmarshalInputCreateWebhookEndpointInput,
 		ec.unmarshalInputDecideClaimInput,
@@ -11202,11 +11202,11 @@ input WhatIfDayInput {
 
 extend type Claim {
   "The operators' actions on the claim and its payouts, with their reasons, oldest first, at most 100. Scope operator; partners never see them."
-  adjudications: [Adjudication!]
+  operatorActions: [OperatorAction!]
 }
 
 "An action of an operator, not visible to partners."
-type Adjudication {
+type OperatorAction {
   "When."
   at: DateTime!
   "What was done."
@@ -12861,7 +12861,7 @@ type AdoptRailPayload {
 `, BuiltIn: false},
 	{Name: "../schema/reconciliation.graphqls", Input: `extend type Query {
   "Differences between rails' reports and our payouts, newest first, at most 100: the open ones, or all. Scope operator."
-  findings("Closed ones too." closedToo: Boolean! = false): [Finding!]
+  reconciliationExceptions("Closed ones too." closedToo: Boolean! = false): [ReconciliationException!]
 }
 
 extend type Mutation {
@@ -12871,17 +12871,17 @@ extend type Mutation {
   """
   reconcile("The report." input: ReconcileInput!): ReconcilePayload
   "Close a difference that was investigated; this moves no money. Scope operator. Errors: not_found, validation_failed, state_conflict."
-  closeFinding("The difference and its cause." input: CloseFindingInput!): CloseFindingPayload
+  closeReconciliationException("The difference and its cause." input: CloseReconciliationExceptionInput!): CloseReconciliationExceptionPayload
 }
 
-"A difference between a rail's report and our payouts."
-type Finding {
-  "Id of the finding, fnd_…."
+"A reconciliation exception: a difference between a rail's report and our payouts."
+type ReconciliationException {
+  "Id of the exception, exc_…."
   id: ID!
   "When it was found."
   at: DateTime!
   "The kind of difference."
-  kind: FindingKind!
+  kind: ReconciliationExceptionKind!
   "The rail of the report; of a PAID_TWICE the rail of the payout, null when it has none."
   rail: String
   "The report; null for CONTRADICTION, PAID_TWICE and MISSING."
@@ -12923,7 +12923,7 @@ type Finding {
 }
 
 "The kind of a difference between a report and our payouts."
-enum FindingKind {
+enum ReconciliationExceptionKind {
   "No report has confirmed the payout."
   MISSING
   "The line matches no payout."
@@ -12956,19 +12956,19 @@ enum ReportLineResult {
   REJECTED
   "It is on its way."
   UNDERWAY
-  "A finding: the line matches no payout."
+  "An exception: the line matches no payout."
   UNKNOWN
-  "A finding: another amount or currency."
+  "An exception: another amount or currency."
   AMOUNT
-  "A finding: another account than the payout was meant for."
+  "An exception: another account than the payout was meant for."
   BENEFICIARY
-  "A finding: money moved for a payout that was not with the rail."
+  "An exception: money moved for a payout that was not with the rail."
   STATE
-  "A finding: it was reported before."
+  "An exception: it was reported before."
   DUPLICATE
-  "A finding: money that had come back went out again."
+  "An exception: money that had come back went out again."
   REVERSED
-  "A finding: the line could not be matched."
+  "An exception: the line could not be matched."
   UNMATCHED
 }
 
@@ -13043,7 +13043,7 @@ type ReconcilePayload {
 }
 
 "A difference to close."
-input CloseFindingInput {
+input CloseReconciliationExceptionInput {
   "Which."
   id: ID!
   "Its cause, 1 to 2000 characters."
@@ -13053,9 +13053,9 @@ input CloseFindingInput {
 }
 
 "What was closed."
-type CloseFindingPayload {
-  "The finding as it is now."
-  finding: Finding!
+type CloseReconciliationExceptionPayload {
+  "The exception as it is now."
+  reconciliationException: ReconciliationException!
   "As it was sent."
   clientMutationId: String
 }
@@ -14132,24 +14132,6 @@ func (ec *executionContext) childFields_AddMessagePayload(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type AddMessagePayload", field.Name)
 }
 
-func (ec *executionContext) childFields_Adjudication(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "at":
-		return ec.fieldContext_Adjudication_at(ctx, field)
-	case "operation":
-		return ec.fieldContext_Adjudication_operation(ctx, field)
-	case "author":
-		return ec.fieldContext_Adjudication_author(ctx, field)
-	case "authorIssuer":
-		return ec.fieldContext_Adjudication_authorIssuer(ctx, field)
-	case "payoutId":
-		return ec.fieldContext_Adjudication_payoutId(ctx, field)
-	case "note":
-		return ec.fieldContext_Adjudication_note(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type Adjudication", field.Name)
-}
-
 func (ec *executionContext) childFields_AdoptRailPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "adoption":
@@ -14580,8 +14562,8 @@ func (ec *executionContext) childFields_Claim(ctx context.Context, field graphql
 		return ec.fieldContext_Claim_openedAt(ctx, field)
 	case "closedAt":
 		return ec.fieldContext_Claim_closedAt(ctx, field)
-	case "adjudications":
-		return ec.fieldContext_Claim_adjudications(ctx, field)
+	case "operatorActions":
+		return ec.fieldContext_Claim_operatorActions(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Claim", field.Name)
 }
@@ -14634,14 +14616,14 @@ func (ec *executionContext) childFields_ClaimFigure(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type ClaimFigure", field.Name)
 }
 
-func (ec *executionContext) childFields_CloseFindingPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+func (ec *executionContext) childFields_CloseReconciliationExceptionPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
-	case "finding":
-		return ec.fieldContext_CloseFindingPayload_finding(ctx, field)
+	case "reconciliationException":
+		return ec.fieldContext_CloseReconciliationExceptionPayload_reconciliationException(ctx, field)
 	case "clientMutationId":
-		return ec.fieldContext_CloseFindingPayload_clientMutationId(ctx, field)
+		return ec.fieldContext_CloseReconciliationExceptionPayload_clientMutationId(ctx, field)
 	}
-	return nil, fmt.Errorf("no field named %q was found under type CloseFindingPayload", field.Name)
+	return nil, fmt.Errorf("no field named %q was found under type CloseReconciliationExceptionPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Cover(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15156,56 +15138,6 @@ func (ec *executionContext) childFields_FieldError(ctx context.Context, field gr
 		return ec.fieldContext_FieldError_detail(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type FieldError", field.Name)
-}
-
-func (ec *executionContext) childFields_Finding(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "id":
-		return ec.fieldContext_Finding_id(ctx, field)
-	case "at":
-		return ec.fieldContext_Finding_at(ctx, field)
-	case "kind":
-		return ec.fieldContext_Finding_kind(ctx, field)
-	case "rail":
-		return ec.fieldContext_Finding_rail(ctx, field)
-	case "reportId":
-		return ec.fieldContext_Finding_reportId(ctx, field)
-	case "line":
-		return ec.fieldContext_Finding_line(ctx, field)
-	case "partner":
-		return ec.fieldContext_Finding_partner(ctx, field)
-	case "policyId":
-		return ec.fieldContext_Finding_policyId(ctx, field)
-	case "payoutId":
-		return ec.fieldContext_Finding_payoutId(ctx, field)
-	case "relatedPayoutId":
-		return ec.fieldContext_Finding_relatedPayoutId(ctx, field)
-	case "key":
-		return ec.fieldContext_Finding_key(ctx, field)
-	case "reference":
-		return ec.fieldContext_Finding_reference(ctx, field)
-	case "amount":
-		return ec.fieldContext_Finding_amount(ctx, field)
-	case "account":
-		return ec.fieldContext_Finding_account(ctx, field)
-	case "status":
-		return ec.fieldContext_Finding_status(ctx, field)
-	case "code":
-		return ec.fieldContext_Finding_code(ctx, field)
-	case "reportedAt":
-		return ec.fieldContext_Finding_reportedAt(ctx, field)
-	case "detail":
-		return ec.fieldContext_Finding_detail(ctx, field)
-	case "closedAt":
-		return ec.fieldContext_Finding_closedAt(ctx, field)
-	case "closedBy":
-		return ec.fieldContext_Finding_closedBy(ctx, field)
-	case "closedByIssuer":
-		return ec.fieldContext_Finding_closedByIssuer(ctx, field)
-	case "closedReason":
-		return ec.fieldContext_Finding_closedReason(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type Finding", field.Name)
 }
 
 func (ec *executionContext) childFields_HistoryFault(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -15778,6 +15710,24 @@ func (ec *executionContext) childFields_OpenClaimPayload(ctx context.Context, fi
 		return ec.fieldContext_OpenClaimPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OpenClaimPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_OperatorAction(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_OperatorAction_at(ctx, field)
+	case "operation":
+		return ec.fieldContext_OperatorAction_operation(ctx, field)
+	case "author":
+		return ec.fieldContext_OperatorAction_author(ctx, field)
+	case "authorIssuer":
+		return ec.fieldContext_OperatorAction_authorIssuer(ctx, field)
+	case "payoutId":
+		return ec.fieldContext_OperatorAction_payoutId(ctx, field)
+	case "note":
+		return ec.fieldContext_OperatorAction_note(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OperatorAction", field.Name)
 }
 
 func (ec *executionContext) childFields_PageInfo(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16554,6 +16504,56 @@ func (ec *executionContext) childFields_ReconcilePayload(ctx context.Context, fi
 		return ec.fieldContext_ReconcilePayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ReconcilePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ReconciliationException(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ReconciliationException_id(ctx, field)
+	case "at":
+		return ec.fieldContext_ReconciliationException_at(ctx, field)
+	case "kind":
+		return ec.fieldContext_ReconciliationException_kind(ctx, field)
+	case "rail":
+		return ec.fieldContext_ReconciliationException_rail(ctx, field)
+	case "reportId":
+		return ec.fieldContext_ReconciliationException_reportId(ctx, field)
+	case "line":
+		return ec.fieldContext_ReconciliationException_line(ctx, field)
+	case "partner":
+		return ec.fieldContext_ReconciliationException_partner(ctx, field)
+	case "policyId":
+		return ec.fieldContext_ReconciliationException_policyId(ctx, field)
+	case "payoutId":
+		return ec.fieldContext_ReconciliationException_payoutId(ctx, field)
+	case "relatedPayoutId":
+		return ec.fieldContext_ReconciliationException_relatedPayoutId(ctx, field)
+	case "key":
+		return ec.fieldContext_ReconciliationException_key(ctx, field)
+	case "reference":
+		return ec.fieldContext_ReconciliationException_reference(ctx, field)
+	case "amount":
+		return ec.fieldContext_ReconciliationException_amount(ctx, field)
+	case "account":
+		return ec.fieldContext_ReconciliationException_account(ctx, field)
+	case "status":
+		return ec.fieldContext_ReconciliationException_status(ctx, field)
+	case "code":
+		return ec.fieldContext_ReconciliationException_code(ctx, field)
+	case "reportedAt":
+		return ec.fieldContext_ReconciliationException_reportedAt(ctx, field)
+	case "detail":
+		return ec.fieldContext_ReconciliationException_detail(ctx, field)
+	case "closedAt":
+		return ec.fieldContext_ReconciliationException_closedAt(ctx, field)
+	case "closedBy":
+		return ec.fieldContext_ReconciliationException_closedBy(ctx, field)
+	case "closedByIssuer":
+		return ec.fieldContext_ReconciliationException_closedByIssuer(ctx, field)
+	case "closedReason":
+		return ec.fieldContext_ReconciliationException_closedReason(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReconciliationException", field.Name)
 }
 
 func (ec *executionContext) childFields_RecordObservationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -61,7 +61,7 @@ type MutationResolver interface {
 	CreateQuote(ctx context.Context, input node.CreateQuoteInput) (*node.CreateQuotePayload, error)
 	AdoptRail(ctx context.Context, input node.AdoptRailInput) (*node.AdoptRailPayload, error)
 	Reconcile(ctx context.Context, input node.ReconcileInput) (*node.ReconcilePayload, error)
-	CloseFinding(ctx context.Context, input node.CloseFindingInput) (*node.CloseFindingPayload, error)
+	CloseReconciliationException(ctx context.Context, input node.CloseReconciliationExceptionInput) (*node.CloseReconciliationExceptionPayload, error)
 	ApprovePayout(ctx context.Context, input node.ApprovePayoutInput) (*node.PayoutPayload, error)
 	ReleasePayout(ctx context.Context, input node.ReleasePayoutInput) (*node.PayoutPayload, error)
 	ResolvePayout(ctx context.Context, input node.ResolvePayoutInput) (*node.PayoutPayload, error)
@@ -118,7 +118,7 @@ type QueryResolver interface {
 	Quote(ctx context.Context, id string) (*node.Quote, error)
 	Quotes(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.Quote], error)
 	RailIdentities(ctx context.Context) ([]*release.KnownRail, error)
-	Findings(ctx context.Context, closedToo bool) ([]*reconciliation.Exception, error)
+	ReconciliationExceptions(ctx context.Context, closedToo bool) ([]*reconciliation.Exception, error)
 	WebhookEndpoint(ctx context.Context, id string) (*node.WebhookEndpoint, error)
 	WebhookEndpoints(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*node.Connection[*node.WebhookEndpoint], error)
 }
@@ -253,12 +253,12 @@ func (ec *executionContext) field_Mutation_changeWebhookEndpoint_args(ctx contex
 	return args, nil
 }
 
-func (ec *executionContext) field_Mutation_closeFinding_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+func (ec *executionContext) field_Mutation_closeReconciliationException_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
-		func(ctx context.Context, v any) (node.CloseFindingInput, error) {
-			return ec.unmarshalNCloseFindingInput2parapetᚋgraphᚋnodeᚐCloseFindingInput(ctx, v)
+		func(ctx context.Context, v any) (node.CloseReconciliationExceptionInput, error) {
+			return ec.unmarshalNCloseReconciliationExceptionInput2parapetᚋgraphᚋnodeᚐCloseReconciliationExceptionInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -925,20 +925,6 @@ func (ec *executionContext) field_Query_exposure_args(ctx context.Context, rawAr
 	return args, nil
 }
 
-func (ec *executionContext) field_Query_findings_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
-	var err error
-	args := map[string]any{}
-	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "closedToo",
-		func(ctx context.Context, v any) (bool, error) {
-			return ec.unmarshalNBoolean2bool(ctx, v)
-		})
-	if err != nil {
-		return nil, err
-	}
-	args["closedToo"] = arg0
-	return args, nil
-}
-
 func (ec *executionContext) field_Query_historyProof_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -1536,6 +1522,20 @@ func (ec *executionContext) field_Query_quotes_args(ctx context.Context, rawArgs
 		return nil, err
 	}
 	args["order"] = arg3
+	return args, nil
+}
+
+func (ec *executionContext) field_Query_reconciliationExceptions_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "closedToo",
+		func(ctx context.Context, v any) (bool, error) {
+			return ec.unmarshalNBoolean2bool(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["closedToo"] = arg0
 	return args, nil
 }
 
@@ -2887,34 +2887,34 @@ func (ec *executionContext) fieldContext_Mutation_reconcile(ctx context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _Mutation_closeFinding(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+func (ec *executionContext) _Mutation_closeReconciliationException(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Mutation_closeFinding(ctx, field)
+			return ec.fieldContext_Mutation_closeReconciliationException(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Mutation().CloseFinding(ctx, fc.Args["input"].(node.CloseFindingInput))
+			return ec.Resolvers.Mutation().CloseReconciliationException(ctx, fc.Args["input"].(node.CloseReconciliationExceptionInput))
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v *node.CloseFindingPayload) graphql.Marshaler {
-			return ec.marshalOCloseFindingPayload2ᚖparapetᚋgraphᚋnodeᚐCloseFindingPayload(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v *node.CloseReconciliationExceptionPayload) graphql.Marshaler {
+			return ec.marshalOCloseReconciliationExceptionPayload2ᚖparapetᚋgraphᚋnodeᚐCloseReconciliationExceptionPayload(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Mutation_closeFinding(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Mutation_closeReconciliationException(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Mutation",
 		Field:      field,
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_CloseFindingPayload(ctx, field)
+			return ec.childFields_CloseReconciliationExceptionPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -2924,7 +2924,7 @@ func (ec *executionContext) fieldContext_Mutation_closeFinding(ctx context.Conte
 		}
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Mutation_closeFinding_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+	if fc.Args, err = ec.field_Mutation_closeReconciliationException_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -5291,34 +5291,34 @@ func (ec *executionContext) fieldContext_Query_railIdentities(_ context.Context,
 	return fc, nil
 }
 
-func (ec *executionContext) _Query_findings(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+func (ec *executionContext) _Query_reconciliationExceptions(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Query_findings(ctx, field)
+			return ec.fieldContext_Query_reconciliationExceptions(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Findings(ctx, fc.Args["closedToo"].(bool))
+			return ec.Resolvers.Query().ReconciliationExceptions(ctx, fc.Args["closedToo"].(bool))
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*reconciliation.Exception) graphql.Marshaler {
-			return ec.marshalOFinding2ᚕᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐExceptionᚄ(ctx, selections, v)
+			return ec.marshalOReconciliationException2ᚕᚖparapetᚋmodelᚋpayoutsᚋreconciliationᚐExceptionᚄ(ctx, selections, v)
 		},
 		true,
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Query_findings(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Query_reconciliationExceptions(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Query",
 		Field:      field,
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_Finding(ctx, field)
+			return ec.childFields_ReconciliationException(ctx, field)
 		},
 	}
 	defer func() {
@@ -5328,7 +5328,7 @@ func (ec *executionContext) fieldContext_Query_findings(ctx context.Context, fie
 		}
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
-	if fc.Args, err = ec.field_Query_findings_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+	if fc.Args, err = ec.field_Query_reconciliationExceptions_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -5805,9 +5805,9 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "closeFinding":
+		case "closeReconciliationException":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
-				return ec._Mutation_closeFinding(ctx, field)
+				return ec._Mutation_closeReconciliationException(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
@@ -6929,7 +6929,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 			}
 
 			out.Concurrently(i, func(ctx context.Context) graphql.Marshaler { return rrm(innerCtx) })
-		case "findings":
+		case "reconciliationExceptions":
 			field := field
 
 			innerFunc := func(ctx context.Context, fs *graphql.FieldSet) (res graphql.Marshaler) {
@@ -6938,7 +6938,7 @@ func (ec *executionContext) _Query(ctx context.Context, sel ast.SelectionSet) gr
 						ec.Error(ctx, ec.Recover(ctx, r))
 					}
 				}()
-				res = ec._Query_findings(ctx, field)
+				res = ec._Query_reconciliationExceptions(ctx, field)
 				if res == graphql.RequiredNull {
 					atomic.AddUint32(&fs.Invalids, 1)
 				}
