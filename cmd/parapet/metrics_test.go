@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestMetricsShowRequestsJobsAndVitals(t *testing.T) {
+func TestMetricsShowRequestsJobsAndHealthStats(t *testing.T) {
 	t.Parallel()
 	w := newTestStack(t)
 	request, err := http.NewRequestWithContext(t.Context(), "MADE-UP", w.info.BaseURL+"/v1/quotes", nil)
