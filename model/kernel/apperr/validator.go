@@ -77,8 +77,8 @@ func (v *Validator) SplitElements(list string, length int) [][]FieldError {
 	for _, fault := range v.Unparsed {
 		path, inside := strings.CutPrefix(fault.Pointer, list+"/")
 		number, _, _ := strings.Cut(path, "/")
-		i, err := strconv.Atoi(number)
-		if !inside || err != nil || i >= length {
+		i, err := strconv.ParseUint(number, 10, 31)
+		if !inside || err != nil || int(i) >= length {
 			others = append(others, fault)
 			continue
 		}
