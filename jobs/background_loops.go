@@ -45,7 +45,7 @@ func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence fu
 	})
 	r.running.Go(func() { r.repeatPass(ctx, "heartbeat", nil, heartbeat) })
 	r.running.Go(func() {
-		r.repeatPass(ctx, "start drains", nil, func(ctx context.Context) (time.Duration, error) {
+		r.repeatPass(ctx, "start deliveries", nil, func(ctx context.Context) (time.Duration, error) {
 			_, err := r.service.Webhooks.StartDeliveries(ctx)
 			return deliveryStartInterval, err
 		})
@@ -91,7 +91,7 @@ func (r *backgroundLoops) repeatPass(ctx context.Context, what string, called <-
 		wait, err := pass(bounded)
 		cancel()
 		if (err != nil) != lost { // log only changes
-			r.log.WarnContext(ctx, what, "works", err == nil, "error", err)
+			r.log.WarnContext(ctx, what, "ok", err == nil, "error", err)
 		}
 		if lost = err != nil; lost {
 			wait = errorInterval

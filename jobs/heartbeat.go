@@ -56,7 +56,7 @@ func (h *heartbeatRecorder) recordFirst(ctx context.Context) error {
 		limited, cancel := context.WithTimeout(ctx, startReportsTimeout)
 		defer cancel()
 		if err := h.reports.applyReportsUntil(limited, time.Now()); err != nil {
-			h.log.WarnContext(ctx, "the rail's reports could not be applied before the start", "error", err)
+			h.log.WarnContext(ctx, "could not apply the rail's reports before the start", "error", err)
 		}
 	}
 	_, err = h.recordHeartbeat(ctx)
@@ -72,9 +72,9 @@ func (h *heartbeatRecorder) recordHeartbeat(ctx context.Context) (time.Duration,
 	if noticed := open != nil; noticed != h.restoreLogged {
 		h.restoreLogged = noticed
 		if noticed {
-			h.log.ErrorContext(ctx, "the database may have been restored from a backup: payouts are stopped until an operator answers with parapet restore", "signs", open.Evidence)
+			h.log.ErrorContext(ctx, "the database may have been restored from a backup: payouts are stopped until an operator runs parapet restore", "signs", open.Evidence)
 		} else {
-			h.log.InfoContext(ctx, "an operator answered for the restore of the database")
+			h.log.InfoContext(ctx, "an operator has resolved the restore of the database")
 		}
 	}
 	return operations.HeartbeatEvery, nil

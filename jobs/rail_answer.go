@@ -77,7 +77,7 @@ func (n *NoticeRecorder) Record(ctx context.Context, key string, said rail.Resul
 	order := sent[key]
 	switch {
 	case order == nil:
-		n.Log.ErrorContext(ctx, "rail speaks of a key that it was never given", "rail", n.Rail.Name(), "key", key, "reference", said.Reference)
+		n.Log.ErrorContext(ctx, "rail reported an idempotency key that it was never sent", "rail", n.Rail.Name(), "key", key, "reference", said.Reference)
 		return apperr.Fail(apperr.CodeNotFound, "There is no payment under this key.")
 	case said.Outcome != rail.Accepted && said.Outcome != rail.Refused:
 		return nil // nothing new
@@ -105,7 +105,7 @@ func (n *NoticeRecorder) HTTPRecorder() httprail.NoticeRecorder {
 		case err != nil && apperr.CodeOf(err) == apperr.CodeNotFound:
 			return httprail.ErrUnknownKey
 		case err != nil:
-			n.Log.ErrorContext(ctx, "a rail's notice was not taken", "rail", n.Rail.Name(), "key", key, "error", err)
+			n.Log.ErrorContext(ctx, "rail notice could not be processed", "rail", n.Rail.Name(), "key", key, "error", err)
 		}
 		return err
 	}

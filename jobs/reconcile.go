@@ -83,7 +83,7 @@ func (w *fetchReports) findMissing(ctx context.Context) error {
 	}
 	opened, err := w.service.Reconciliation.OpenMissingExceptions(ctx, w.rail.Name(), own, maxReportDelay)
 	if opened > 0 {
-		w.log.ErrorContext(ctx, "payouts that no report of a rail has confirmed in time", "rail", w.rail.Name(), "count", opened)
+		w.log.ErrorContext(ctx, "payouts are missing in the reports of their rail", "rail", w.rail.Name(), "count", opened)
 	}
 	return err
 }
@@ -101,7 +101,7 @@ func (w *fetchReports) applyReportsUntil(ctx context.Context, now time.Time) err
 		case errors.Is(err, rail.ErrNoReport) && today.Sub(day) < maxReportDelay:
 			continue
 		case errors.Is(err, rail.ErrNoReport):
-			w.log.WarnContext(ctx, "a day without a report is given up", "rail", w.rail.Name(), "day", day.Format(time.DateOnly))
+			w.log.WarnContext(ctx, "rail has no report of a day: it is not requested again", "rail", w.rail.Name(), "day", day.Format(time.DateOnly))
 			done = new(reconciliation.Reconciliation)
 		case err != nil:
 			return fmt.Errorf("reconcile %s of %s: %w", w.rail.Name(), day.Format(time.DateOnly), err)

@@ -219,7 +219,7 @@ func observeResult(ctx context.Context, log *slog.Logger, from rail.Rail, order 
 	if window := from.Capabilities().KeyWindow; window > 0 {
 		said.KeyValidFor = max(0, window-keyMargin-order.KeyAge)
 	}
-	words := map[bool]string{true: "rail not reached", false: "rail in doubt"}
+	words := map[bool]string{true: "rail not reached", false: "rail outcome unknown"}
 	if result.Err != nil {
 		log.WarnContext(ctx, words[said.Outcome == payouts.OutcomeNotSent], "order", toInstruction(order), "attempt", order.Attempt, "code", result.Code, "error", result.Err)
 	}

@@ -76,8 +76,8 @@ func TestEveryTestNumberPaysOnce(t *testing.T) {
 	require.NotContains(t, s.log.String(), "Lin Mei-hua")
 	require.NotContains(t, s.log.String(), "DE89370400440532013000")
 	require.NotContains(t, s.log.String(), "DE84370400440000000003", "also of an account in doubt")
-	require.Contains(t, s.log.String(), `"msg":"job waits","kind":"release_payout"`)
-	require.Contains(t, s.log.String(), `"msg":"rail in doubt"`, "the cause is only in the log")
+	require.Contains(t, s.log.String(), `"msg":"job snoozed","kind":"release_payout"`)
+	require.Contains(t, s.log.String(), `"msg":"rail outcome unknown"`, "the cause is only in the log")
 }
 
 // settled compares a released payout with the rail's transfers: one transfer, under a key

@@ -16,6 +16,6 @@ func (w *releasePayout) advanceOthers(ctx context.Context, partner string) {
 		return
 	}
 	if _, err := w.service.Releases.AdvanceOtherPartners(ctx, partner); err != nil {
-		w.log.WarnContext(ctx, "payouts of other partners were not moved ahead", "error", err)
+		w.log.WarnContext(ctx, "could not move payouts of other partners ahead", "error", err)
 	}
 }

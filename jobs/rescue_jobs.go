@@ -71,7 +71,7 @@ func (w *rescueJobs) Work(ctx context.Context, _ *river.Job[RescueJobs]) error {
 		return fmt.Errorf("rescue jobs: %w", err)
 	}
 	if len(rescued) > 0 {
-		w.log.WarnContext(ctx, "jobs of dead workers are worked again", "jobs", rescued)
+		w.log.WarnContext(ctx, "requeued the jobs of dead workers", "jobs", rescued)
 	}
 	_, err = w.pool.Exec(ctx, "delete from job_workers where seen_at < clock_timestamp() - interval '1 hour'")
 	return err

@@ -222,7 +222,7 @@ func (w *Workers) Start(ctx context.Context) error {
 	if err := w.client.Start(ctx); err != nil {
 		return err
 	}
-	w.loops.log.InfoContext(ctx, "working", "worker", w.client.ID())
+	w.loops.log.InfoContext(ctx, "workers started", "worker", w.client.ID())
 	w.loops.startLoops(ctx, w.heartbeat.recordHeartbeat, w.presence.recordPresence)
 	return nil
 }
@@ -280,7 +280,7 @@ func (l *jobLogger) Work(ctx context.Context, job *rivertype.JobRow, next func(c
 		l.log.InfoContext(ctx, "job", attrs...)
 	case errors.As(err, &snooze):
 		outcome = "later"
-		l.log.InfoContext(ctx, "job waits", append(attrs, "for", snooze.Duration)...)
+		l.log.InfoContext(ctx, "job snoozed", append(attrs, "for", snooze.Duration)...)
 	default:
 		outcome = "failed"
 		l.log.ErrorContext(ctx, "job failed", append(attrs, "error", said)...)

@@ -120,7 +120,7 @@ func TestEachJobAttemptLogsOneLine(t *testing.T) {
 		{"release_payout", nil, []string{`"level":"INFO"`, `"msg":"job"`}},
 		{"sweep", nil, []string{`"level":"DEBUG"`, `"msg":"job"`}},
 		{"poll_feed", nil, []string{`"level":"DEBUG"`, `"msg":"job"`}},
-		{"release_payout", river.JobSnooze(5 * time.Second), []string{`"level":"INFO"`, `"msg":"job waits"`, `"for":5000000000`}},
+		{"release_payout", river.JobSnooze(5 * time.Second), []string{`"level":"INFO"`, `"msg":"job snoozed"`, `"for":5000000000`}},
 		{"sweep", errors.New("no database"), []string{`"level":"ERROR"`, `"msg":"job failed"`, `"error":"no database"`}},
 	} {
 		t.Run(fmt.Sprintf("%s %v", test.kind, test.ended), func(t *testing.T) {

@@ -31,7 +31,7 @@ func (a *app) saveRefusals(ctx context.Context) error {
 			return a.service.Audit.SaveRefusals(last)
 		}
 		if err := a.service.Audit.SaveRefusals(ctx); err != nil {
-			a.log.WarnContext(ctx, "audit", "error", err)
+			a.log.WarnContext(ctx, "could not save refusals", "error", err)
 		}
 	}
 }
@@ -53,7 +53,7 @@ func (a *app) auditActions(next http.Handler) http.Handler {
 			who, _ := signin.Operator(r.Context())
 			who.Operation = "console " + r.Method + " " + strings.TrimPrefix(r.URL.Path, jobsPath)
 			if err := audit.RecordAction(r.Context(), a.service.Store, who, string(body)); err != nil {
-				a.log.ErrorContext(r.Context(), "audit", "error", err)
+				a.log.ErrorContext(r.Context(), "could not record an operator's action", "error", err)
 				http.Error(w, "Nothing was done, because the audit log could not be written.", http.StatusServiceUnavailable)
 				return
 			}
@@ -68,7 +68,7 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 	who, _ := signin.Operator(r.Context())
 	page, err := a.service.Audit.List(r.Context(), who, audit.Filter{}, store.PageRequest{Limit: store.MaxPageSize})
 	if err != nil {
-		a.log.ErrorContext(r.Context(), "audit log", "error", err)
+		a.log.ErrorContext(r.Context(), "could not read the audit log", "error", err)
 		http.Error(w, "The audit log cannot be read now.", http.StatusServiceUnavailable)
 		return
 	}
@@ -86,7 +86,7 @@ func (a *app) auditCSV(w http.ResponseWriter, r *http.Request) {
 		}
 		page, err = a.service.Audit.List(r.Context(), who, audit.Filter{}, store.PageRequest{Limit: store.MaxPageSize, Cursor: *page.NextCursor})
 	}
-	a.log.ErrorContext(r.Context(), "audit log", "error", err)
+	a.log.ErrorContext(r.Context(), "could not read the audit log", "error", err)
 	panic(http.ErrAbortHandler) // a partial log must not look complete
 }
 

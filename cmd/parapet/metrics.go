@@ -128,7 +128,7 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 	}
 	figures, err := h.service.Operations.HealthStats(ctx, actor.System())
 	if err != nil {
-		h.log.WarnContext(ctx, "read health stats", "error", err)
+		h.log.WarnContext(ctx, "could not read health statistics", "error", err)
 		tell(dbStatsUp, 0)
 		return
 	}
@@ -184,7 +184,7 @@ func mergeFeedsByName(feeds []operations.FeedStats) (list []operations.FeedStats
 func (h *healthCollector) collectQueueDepths(ctx context.Context, tell func(*prometheus.Desc, float64, ...string)) {
 	depths, err := jobs.CountJobs(ctx, h.riverPool)
 	if err != nil {
-		h.log.WarnContext(ctx, "read health stats", "error", err)
+		h.log.WarnContext(ctx, "could not count jobs", "error", err)
 		return
 	}
 	for _, d := range depths {

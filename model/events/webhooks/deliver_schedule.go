@@ -64,7 +64,7 @@ func (s *Service) StartDeliveries(ctx context.Context) (started int, err error) 
 			where p.endpoint_id = due.endpoint_id and p.partner = due.partner
 			returning p.endpoint_id, p.partner, p.failures > 0 as failing`, token, tx.Now, tx.Now.Add(runStartTimeout), store.SweepBatchSize)
 		if err != nil {
-			return fmt.Errorf("start drains: %w", err)
+			return fmt.Errorf("start deliveries: %w", err)
 		}
 		started = len(woken)
 		enqueueRuns(tx, woken, token)
