@@ -14,7 +14,7 @@ func TestProductFieldsAreReadable(t *testing.T) {
 	const document = `query($key: String!) { product(key: $key) { key version title place trigger { kind unit direction } payout { shape }
 		payoutCurves { radiusShare points { index before reached } } times { quoteValidity longestTerm }
 		price { riskFactor maximumRateOnLine } currencies { code minimumLimit { amount currency } automaticUpTo { amount } }
-		contextSchema examples { name context earthquake { magnitude depthKm } storm { hour windKn } rainMm met reason index factor amount { amount currency } } } }`
+		contextSchema examples { name context earthquake { magnitude depthKm } storm { hour windKn } daily met reason index factor amount { amount currency } } } }`
 	quake := d.queryData(t, document, map[string]any{"key": "quake-circle"})["product"]
 	require.EqualValues(t, 2, dig(t, quake, "version"))
 	require.Equal(t, map[string]any{"index": "6.5", "before": "0.2", "reached": "0.5"}, dig(t, quake, "payoutCurves", 0, "points", 1))
@@ -37,7 +37,7 @@ func TestProductFieldsAreReadable(t *testing.T) {
 	require.NotEmpty(t, dig(t, storm, "examples", 0, "storm"))
 	rain := d.queryData(t, document, map[string]any{"key": "rain-excess"})["product"]
 	require.Equal(t, map[string]any{"index": "240", "before": "1", "reached": "1"}, dig(t, rain, "payoutCurves", 0, "points", 1))
-	require.NotEmpty(t, dig(t, rain, "examples", 0, "rainMm"))
+	require.NotEmpty(t, dig(t, rain, "examples", 0, "daily"))
 }
 
 func TestQuotesAndPoliciesReturnTheirProduct(t *testing.T) {

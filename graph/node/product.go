@@ -112,9 +112,6 @@ func (p *Product) Examples() ([]WorkedExample, error) {
 // Earthquake returns the earthquake of the example.
 func (e WorkedExample) Earthquake() *product.ExampleQuake { return e.Quake }
 
-// RainMM returns the rain of the example day by day; nil for a missing day.
-func (e WorkedExample) RainMM() []*decimal.Decimal { return e.Rain }
-
 // Met reports whether the trigger is met.
 func (e WorkedExample) Met() bool { return e.Expect.Met }
 

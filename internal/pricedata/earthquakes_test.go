@@ -75,18 +75,18 @@ func TestOldRowsAtTestSitesAreDropped(t *testing.T) {
 	require.Equal(t, "neic-19990801-37400N-117100W", mergedIDs(t, "", "", "08/01/1999,37.4,-117.1,5.9\n"), "a quake 95 km away stays")
 }
 
-func TestStationDaysWithoutPrecipitationAreLeftOut(t *testing.T) {
+func TestStationDaysWithoutMeasurementAreLeftOut(t *testing.T) {
 	t.Parallel()
 	folder := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "ghcn-daily-milwaukee-merced-1899-2026.csv"),
 		[]byte("station,name,latitude,longitude,date,precipitation_mm,temp_max_c,temp_min_c\n"+
 			`M,"Merced, California",1,2,1998-08-01,0.0,,`+"\n"+`M,"Merced, California",1,2,1998-08-01,5.0,,`+"\n"+
-			`M,"Merced, California",1,2,1998-08-02,,9,1`+"\n"), 0o600))
+			`M,"Merced, California",1,2,1998-08-02,,9,1`+"\n"+`M,"Merced, California",1,2,1998-08-03,,,`+"\n"), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(folder, "ghcn-daily-seattle-newyork-2012-2015.csv"),
 		[]byte("location,date,precipitation,temp_max,temp_min,wind,weather\nSeattle,2012-01-02,10.9,10.6,2.8,4.5,rain\n"), 0o600))
 	days, err := convertStationDays(sourceFolder(folder))
 	require.NoError(t, err)
-	require.Equal(t, "location,date,precipitation,temp_max,temp_min\nMerced,1998-08-01,0.0,,\nSeattle,2012-01-02,10.9,10.6,2.8\n", string(days))
+	require.Equal(t, "location,date,precipitation,temp_max,temp_min\nMerced,1998-08-01,0.0,,\nMerced,1998-08-02,,9,1\nSeattle,2012-01-02,10.9,10.6,2.8\n", string(days))
 }
 
 func TestStormsKeepEightFields(t *testing.T) {

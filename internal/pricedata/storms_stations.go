@@ -32,8 +32,8 @@ var stationNames = map[string]string{
 	"Merced, California":                    "Merced",
 }
 
-// convertStationDays returns the days with a known precipitation, with the highest and
-// lowest temperature if known. If the source lists a day twice, the first row counts.
+// convertStationDays returns the days with any measurement: precipitation, highest and
+// lowest temperature. If the source lists a day twice, the first row counts.
 func convertStationDays(f sourceFolder) ([]byte, error) {
 	var out bytes.Buffer
 	out.WriteString("location,date,precipitation,temp_max,temp_min\n")
@@ -64,7 +64,7 @@ func convertStationDays(f sourceFolder) ([]byte, error) {
 }
 
 func writeDay(out *bytes.Buffer, name, date, precipitation, highest, lowest string) {
-	if precipitation != "" {
+	if precipitation != "" || highest != "" || lowest != "" {
 		_, _ = fmt.Fprintf(out, "%s,%s,%s,%s,%s\n", name, date, precipitation, highest, lowest)
 	}
 }

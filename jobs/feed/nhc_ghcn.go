@@ -57,7 +57,7 @@ func ParseGHCN(r io.Reader) (Batch, error) {
 
 func dayObservation(station string, day hazard.Day) wire.ObservationInput {
 	measures := map[string]wire.Measure{}
-	addMeasure(measures, "precipitation", &day.PrecipitationMM, "mm")
+	addMeasure(measures, "precipitation", day.PrecipitationMM, "mm")
 	addMeasure(measures, "temperature_max", day.HighestC, "degC")
 	addMeasure(measures, "temperature_min", day.LowestC, "degC")
 	addMeasure(measures, "wind", day.WindMS, "m/s")

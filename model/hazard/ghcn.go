@@ -12,8 +12,7 @@ import (
 // ParseGHCN reads stations from the columns location, date (YYYY-MM-DD), precipitation
 // (mm), highest and lowest temperature (°C), wind (m/s) and weather, the last four
 // optional. Stations are ordered by name, their days by date. A day without
-// precipitation is not a day of measurements; like every bad row it is omitted and
-// returned as a RowError. -9999 and an empty field mean that a value is unknown. The
+// any measurement is omitted like every bad row, and returned as a RowError. -9999 and an empty field mean that a value is unknown. The
 // error is the reader's; rows read before it are returned too.
 func ParseGHCN(r io.Reader) ([]Station, []RowError, error) {
 	rows, days := newRowReader(r), make(map[string]map[time.Time]Day)
@@ -59,15 +58,13 @@ func (r *rowReader) parseDay() (station string, day Day, err error) {
 	}
 	const unknown = "-9999"
 	precipitation, err := r.parseOptionalDecimal("precipitation", fields[2], unknown)
-	switch {
-	case err != nil:
-		return "", Day{}, err
-	case precipitation == nil:
-		return "", Day{}, errors.New("precipitation is missing")
-	case precipitation.IsNegative():
-		return "", Day{}, fmt.Errorf("precipitation of %s mm is impossible", fields[2])
+	if err == nil && precipitation != nil && precipitation.IsNegative() {
+		err = fmt.Errorf("precipitation of %s mm is impossible", fields[2])
 	}
-	day.PrecipitationMM = *precipitation
+	if err != nil {
+		return "", Day{}, err
+	}
+	day.PrecipitationMM = precipitation
 	if day.HighestC, err = r.parseOptionalDecimal("highest temperature", fields[3], unknown); err != nil {
 		return "", Day{}, err
 	}
@@ -76,6 +73,9 @@ func (r *rowReader) parseDay() (station string, day Day, err error) {
 	}
 	if day.WindMS, err = r.parseOptionalDecimal("wind", fields[5], unknown); err != nil {
 		return "", Day{}, err
+	}
+	if day.PrecipitationMM == nil && day.HighestC == nil && day.LowestC == nil && day.WindMS == nil {
+		return "", Day{}, errors.New("the day has no measurement")
 	}
 	return r.internString(fields[0]), day, nil
 }

@@ -44,11 +44,11 @@ type Storm struct {
 	Complete bool // all fixes announced in the file were read
 }
 
-// Day is one UTC calendar day of measurements at a station. Precipitation is always
-// set; the others are nil when the source gives none.
+// Day is one UTC calendar day of measurements at a station. Values are nil when the source
+// gives none.
 type Day struct {
 	Date            time.Time // midnight UTC
-	PrecipitationMM decimal.Decimal
+	PrecipitationMM *decimal.Decimal
 	HighestC        *decimal.Decimal // temperature in degrees Celsius
 	LowestC         *decimal.Decimal
 	WindMS          *decimal.Decimal // mean wind in metres per second
@@ -58,9 +58,8 @@ type Day struct {
 // Station is a weather station with its days in order of date, without the missing
 // ones.
 type Station struct {
-	Name  string
-	Days  []Day
-	Years []int // years with at least WholeYearDays days of precipitation, ascending; set by NewHistory
+	Name string
+	Days []Day
 }
 
 // WholeYearDays is the number of measured days that make a year of a station whole.
@@ -69,18 +68,18 @@ const WholeYearDays = 360
 // MinimumStationYears is the minimum number of whole years for a price at a station.
 const MinimumStationYears = 20
 
-// HasEnoughYears reports whether the station has enough whole years to price from.
-func (s Station) HasEnoughYears() bool { return len(s.Years) >= MinimumStationYears }
-
-// wholeYears returns the years with at least WholeYearDays days.
-func wholeYears(days []Day) []int {
+// WholeYears returns the years with at least WholeYearDays days for which isMeasured
+// holds, ascending.
+func (s Station) WholeYears(isMeasured func(Day) bool) []int {
 	var years []int
-	for from := 0; from < len(days); {
-		year, to := days[from].Date.Year(), from
-		for to < len(days) && days[to].Date.Year() == year {
-			to++
+	for from := 0; from < len(s.Days); {
+		year, to, measured := s.Days[from].Date.Year(), from, 0
+		for ; to < len(s.Days) && s.Days[to].Date.Year() == year; to++ {
+			if isMeasured(s.Days[to]) {
+				measured++
+			}
 		}
-		if to-from >= WholeYearDays {
+		if measured >= WholeYearDays {
 			years = append(years, year)
 		}
 		from = to

@@ -50,8 +50,7 @@ func NewHistory(records Records) *History {
 	for _, storm := range h.records.Storms {
 		h.tracks = append(h.tracks, newTrack(storm))
 	}
-	for i, station := range h.records.Stations {
-		h.records.Stations[i].Years = wholeYears(station.Days)
+	for _, station := range h.records.Stations {
 		h.stationNames = append(h.stationNames, station.Name)
 	}
 	return h
@@ -84,12 +83,12 @@ func (h *History) StormData() Dataset { return h.records.StormData }
 // RainData describes the source of the daily rain.
 func (h *History) RainData() Dataset { return h.records.RainData }
 
-// PricedStations returns the names of the stations with enough years to price from, in
-// order.
-func (h *History) PricedStations() []string {
+// PricedStations returns the names of the stations with enough whole years of days for
+// which isMeasured holds, in order.
+func (h *History) PricedStations(isMeasured func(Day) bool) []string {
 	var names []string
 	for _, station := range h.records.Stations {
-		if station.HasEnoughYears() {
+		if len(station.WholeYears(isMeasured)) >= MinimumStationYears {
 			names = append(names, station.Name)
 		}
 	}

@@ -100,7 +100,7 @@ Seattle
 	require.Equal(t, []string{
 		"line 5: Seattle has 2012-01-02 twice",
 		`line 6: "2012-02-30" is not a time of the form 2006-01-02`,
-		"line 7: precipitation is missing",
+		"line 7: the day has no measurement",
 		"line 8: precipitation of -1 mm is impossible",
 		`line 9: precipitation "wet" is not a decimal number`,
 		`line 10: highest temperature "warm" is not a decimal number`,

@@ -14,10 +14,10 @@ func TestShipped(t *testing.T) {
 	require.Len(t, h.Quakes(), 25024)
 	require.Len(t, h.Storms(), 2004)
 	require.Equal(t, []string{"Merced", "Milwaukee", "New York", "Seattle"}, h.StationNames())
-	require.Equal(t, []string{"Merced", "Milwaukee"}, h.PricedStations())
+	require.Equal(t, []string{"Merced", "Milwaukee"}, h.PricedStations(func(d Day) bool { return d.PrecipitationMM != nil }))
 	require.Equal(t, "sha256:39fd966e648e01c6d0818a2fd31856956397efc90eaacb26b7bc1dead99ac653", h.QuakeData().Digest)
 	require.Equal(t, "sha256:6638cf4f23aab6f980551e18e415f019c32e16709a9d8ab84469fed05662e023", h.StormData().Digest)
-	require.Equal(t, "sha256:acaf4c97963dc6cb78f110129bd8f9b069a77e54ce42bf019ad98b864f3f3219", h.RainData().Digest)
+	require.Equal(t, "sha256:05ce00a9df51a0d3dcf5b0e5fb9013cfa824ebe5a9f1f237ada83b6c79a3144d", h.RainData().Digest)
 }
 
 // TestShippedQuakes checks the merged list: the years, one record of each earthquake
@@ -76,16 +76,19 @@ func TestShippedStorms(t *testing.T) {
 	require.Equal(t, 175, Shipped().StormData().Years())
 }
 
-// TestShippedRain checks the whole years of each station: at least 360 days of
-// precipitation.
-func TestShippedRain(t *testing.T) {
+// TestShippedStations checks the whole years of each station by the measure used: at least
+// 360 days of it.
+func TestShippedStations(t *testing.T) {
 	t.Parallel()
-	for name, years := range map[string]int{"Milwaukee": 86, "Merced": 85, "Seattle": 4, "New York": 4} {
+	precipitation := func(d Day) bool { return d.PrecipitationMM != nil }
+	highest := func(d Day) bool { return d.HighestC != nil }
+	for name, years := range map[string][2]int{"Milwaukee": {86, 87}, "Merced": {85, 83}, "Seattle": {4, 4}, "New York": {4, 4}} {
 		station, ok := Shipped().Station(name)
 		require.True(t, ok)
-		require.Len(t, station.Years, years, name)
-		require.Equal(t, years >= MinimumStationYears, station.HasEnoughYears())
+		require.Len(t, station.WholeYears(precipitation), years[0], name)
+		require.Len(t, station.WholeYears(highest), years[1], name)
 	}
+	require.Equal(t, []string{"Merced", "Milwaukee"}, Shipped().PricedStations(highest))
 }
 
 // TestAtlanticBasinExcludesPacificCoast checks places on both sides of the border in

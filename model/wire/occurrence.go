@@ -15,8 +15,8 @@ type Occurrence struct {
 	Stage         string    `json:"stage"`           // preliminary, final
 	SourceVersion string    `json:"source_version"`  // grows with every change at the source
 	MergedInto    *string   `json:"merged_into"`     // the occurrence it was merged into; null otherwise
-	Station       *string   `json:"station"`         // null except for rain
-	Definition    *string   `json:"definition"`      // definition of occurrences at the station: month, dekad or spell/<wet_mm>/<dry_days>; null except for rain
+	Station       *string   `json:"station"`         // null except at a station
+	Definition    *string   `json:"definition"`      // definition of occurrences at the station, see trigger.Definition; null elsewhere
 	Sandbox       bool      `json:"sandbox"`         // a rehearsal that only one partner sees
 }
 

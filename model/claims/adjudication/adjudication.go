@@ -16,7 +16,6 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
-	"parapet/model/money"
 	"parapet/model/payouts"
 	"parapet/model/underwriting"
 )
@@ -100,7 +99,7 @@ func (adj *adjudication) decideAll(ctx context.Context) error {
 
 // decideExisting decides all waiting claims of a policy for the occurrence. There are
 // several when occurrences were merged. The first approved claim gets the amount that a
-// storm owes beyond all of them.
+// growing occurrence owes beyond all of them.
 func (adj *adjudication) decideExisting(p *underwriting.PolicyRow, d trigger.Determination) error {
 	var approved *claims.ClaimRow
 	for _, c := range adj.relatedClaims[p.ID] {
@@ -169,7 +168,7 @@ func (adj *adjudication) appendObserved(p *underwriting.PolicyRow, row *claims.C
 // source merged both occurrences.
 func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
 	settled := isStageSufficient(p, d) && (awaitsSource(row) || adj.awaitsMissingDays(row)) || isPossibleDuplicate(row) && (adj.hasClaimFor(p, row) || adj.lostItsDuplicate(p, row))
-	if waits := !settled || d.Amount == 0 && adj.mayStormGrow(p); waits && !adj.hasNewSourceVersion(row) {
+	if waits := !settled || d.Amount == 0 && adj.mayGrow(p); waits && !adj.hasNewSourceVersion(row) {
 		return nil
 	}
 	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
@@ -210,7 +209,7 @@ func (adj *adjudication) awaitsMissingDays(row *claims.ClaimRow) bool {
 func (adj *adjudication) decideClaim(p *underwriting.PolicyRow, row *claims.ClaimRow, det *claims.DeterminationRow, d trigger.Determination) error {
 	defer adj.WithActor(actor.System())()
 	facts := DecisionFacts(p, d)
-	facts.Ongoing, facts.SameOccurrence, facts.PossibleDuplicate = adj.mayStormGrow(p), adj.hasClaimFor(p, row), adj.hasPossibleDuplicate(p, row)
+	facts.Ongoing, facts.SameOccurrence, facts.PossibleDuplicate = adj.mayGrow(p), adj.hasClaimFor(p, row), adj.hasPossibleDuplicate(p, row)
 	decision := rules.Decide(facts)
 	var review *time.Time
 	switch {
@@ -226,50 +225,13 @@ func (adj *adjudication) decideClaim(p *underwriting.PolicyRow, row *claims.Clai
 // even without a new report.
 const ReviewInterval = 24 * time.Hour
 
-// reviewAt returns when a waiting claim is reviewed: for a storm that may grow, when it
-// has ended.
+// reviewAt returns when a waiting claim is reviewed: for an occurrence that may
+// grow, when it has ended.
 func (adj *adjudication) reviewAt(p *underwriting.PolicyRow, d trigger.Determination) time.Time {
-	if adj.mayStormGrow(p) && isStageSufficient(p, d) {
-		return adj.stormEnd(p)
+	if adj.mayGrow(p) && isStageSufficient(p, d) {
+		return adj.growthEnd(p)
 	}
 	return adj.Now.Add(ReviewInterval)
-}
-
-// mayStormGrow reports whether a storm may still get fixes that join its track.
-func (adj *adjudication) mayStormGrow(p *underwriting.PolicyRow) bool {
-	return adj.facts.Storm != nil && adj.occurrence.FinalTrackAt == nil && adj.Clock.Before(adj.stormEnd(p))
-}
-
-// stormEnd returns the time after which a storm is over: a later fix would form no
-// segment with the last one.
-func (adj *adjudication) stormEnd(p *underwriting.PolicyRow) time.Time {
-	return adj.occurrence.LastAt.Add(time.Duration(p.Cover.Trigger.MaximumGapHours) * time.Hour)
-}
-
-// increaseClaim pays the amount that a storm owes beyond the approved amount. It reopens
-// a closed claim. Approved amounts never decrease.
-func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
-	more := min(d.Amount-adj.owedFor(p), p.LimitRemaining)
-	if more <= 0 {
-		return nil
-	}
-	defer adj.WithActor(actor.System())()
-	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
-	if err != nil {
-		return err
-	}
-	adj.newDeterminations, adj.changedClaims = append(adj.newDeterminations, det), append(adj.changedClaims, row)
-	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &adj.occurrence.OccurredAt, &adj.Now
-	row.Amount, row.ClosedAt = new(*row.Amount+more), nil
-	event, err := adj.transitionClaim(row, claims.ClaimApproved)
-	if err != nil {
-		return err
-	}
-	summary := fmt.Sprintf("%s: %s more is owed.", p.Cover.Trigger.Rules().Growth, money.New(more, p.Currency))
-	if err := adj.recordEvent(row, det, event, summary, map[string]any{"determination": det.Body, "amount": row.ToMoney(row.Amount)}); err != nil {
-		return err
-	}
-	return adj.createPayout(p, row, more)
 }
 
 // recordEvent appends one event and its timeline entry to the claim. det is nil for a

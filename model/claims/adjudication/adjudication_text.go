@@ -4,7 +4,6 @@ import (
 	"fmt"
 
 	"parapet/model/claims"
-	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/money"
@@ -18,7 +17,7 @@ func ObservedSentence(p *underwriting.PolicyRow, facts trigger.Occurrence, d tri
 		what = "The supposed event"
 	}
 	if public := claims.ToDeterminationRecord(p, facts, d); public.Index != nil {
-		what += ": " + p.Cover.Trigger.IndexPhrase(hazard.Measure(*public.Index))
+		what += ": " + p.Cover.Trigger.IndexPhrase(*public.Index)
 	}
 	if d.DistanceKM != nil {
 		what += fmt.Sprintf(", %.2f km from the insured place's centre", *d.DistanceKM)

@@ -65,7 +65,7 @@ func findStationCandidates(ctx context.Context, db bun.IDB, occurrences []occurr
 		}
 		condition, next := rainEventReachesSQL, rain.Last.AddDate(0, 0, 1)
 		switch {
-		case rain.Definition.Calendar() == "" && !rain.IsOver():
+		case rain.Definition.Calendar() == "" && !rain.Definition.Grows() && !rain.IsOver():
 			condition, next = coverHasEndedSQL, rain.NextUnknown()
 		case rain.Definition.Calendar() != "":
 			if !rain.IsOver() || !rain.HasFinalDays() {

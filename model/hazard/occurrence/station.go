@@ -56,18 +56,18 @@ func (s Station) EventID(day time.Time) string { return s.Name + "/" + day.Forma
 // ones.
 type StationDays []ObservationRow
 
-// MeasuredDays returns the days with a rainfall measurement. A retracted observation
-// leaves a missing day, unless withRetracted is set.
-func (d StationDays) MeasuredDays(withRetracted bool) []hazard.Day {
+// MeasuredDays returns the days with the value that a definition counts. A retracted
+// observation leaves a missing day, unless withRetracted is set.
+func (d StationDays) MeasuredDays(definition trigger.Definition, withRetracted bool) []hazard.Day {
 	days := make([]hazard.Day, 0, len(d))
 	for i := range d {
-		mm := d[i].measuredValue("precipitation")
-		if mm == nil || d[i].isRetracted() && !withRetracted {
-			continue
+		day := hazard.Day{
+			Date: d[i].Day.UTC(), Preliminary: d[i].Stage == string(trigger.Preliminary), PrecipitationMM: d[i].measuredValue("precipitation"),
+			HighestC: d[i].measuredValue("temperature_max"), LowestC: d[i].measuredValue("temperature_min"), WindMS: d[i].measuredValue("wind"),
 		}
-		days = append(days, hazard.Day{
-			Date: d[i].Day.UTC(), PrecipitationMM: *mm, Preliminary: d[i].Stage == string(trigger.Preliminary),
-		})
+		if definition.Value(day) != nil && (withRetracted || !d[i].isRetracted()) {
+			days = append(days, day)
+		}
 	}
 	return days
 }
@@ -136,15 +136,15 @@ func LoadStationFacts(ctx context.Context, db bun.IDB, all []LoadedOccurrence) e
 func (r *OccurrenceRow) rainFacts(days StationDays) trigger.Occurrence {
 	at, definition, _ := r.StationAndDefinition()
 	facts := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
-	found, _ := findLargestOverlap(definition.Occurrences(at.Name, days.MeasuredDays(false)), r.DayRun())
+	found, _ := findLargestOverlap(definition.Occurrences(at.Name, days.MeasuredDays(definition, false)), r.DayRun())
 	if found == nil { // the revised or retracted days no longer form an occurrence; the known facts follow it
 		found = &trigger.StationOccurrence{
-			Station: at.Name, Definition: definition, First: r.OccurredAt.UTC(), Last: r.LastAt.UTC(), After: days.withinRun(r.DayRun()).MeasuredDays(false),
+			Station: at.Name, Definition: definition, First: r.OccurredAt.UTC(), Last: r.LastAt.UTC(), After: days.withinRun(r.DayRun()).MeasuredDays(definition, false),
 		}
 	}
 	facts.AtStation = found
 	if slices.ContainsFunc(days, func(row ObservationRow) bool { return row.isRetracted() }) {
-		before, overlap := findLargestOverlap(definition.Occurrences(at.Name, days.MeasuredDays(true)), r.DayRun())
+		before, overlap := findLargestOverlap(definition.Occurrences(at.Name, days.MeasuredDays(definition, true)), r.DayRun())
 		retracted := func(row ObservationRow) bool { return row.isRetracted() }
 		if overlap && slices.ContainsFunc(days.withinRun(before.Run()), retracted) {
 			all := facts

@@ -118,7 +118,7 @@ func (l *stationLinker) findOccurrencesAround(ctx context.Context) ([]trigger.St
 		inner := trigger.DayRun{First: from.AddDate(0, 0, margin), Last: to.AddDate(0, 0, -margin)}
 		var found []trigger.StationOccurrence
 		whole := true
-		for _, o := range l.definition.Occurrences(l.station.Name, l.days.MeasuredDays(false)) {
+		for _, o := range l.definition.Occurrences(l.station.Name, l.days.MeasuredDays(l.definition, false)) {
 			reached := trigger.DayRun{First: o.First.AddDate(0, 0, -l.definition.DryDays()), Last: o.Last.AddDate(0, 0, daysReadBefore)}
 			if !reached.Hull(trigger.DayRun{First: o.First, Last: lastKnownDay(o)}).Overlaps(l.changedRun) {
 				continue
@@ -239,7 +239,7 @@ func (l *stationLinker) mergeOccurrence(ctx context.Context, oldest, other *Occu
 // markEmpty keeps an occurrence without days for its claims and sets its stage:
 // retracted, or final when revised to dry.
 func (l *stationLinker) markEmpty(ctx context.Context, row *OccurrenceRow) error {
-	standing := l.days.withinRun(row.DayRun()).MeasuredDays(false)
+	standing := l.days.withinRun(row.DayRun()).MeasuredDays(l.definition, false)
 	stage := trigger.Retracted
 	for _, day := range standing {
 		if stage = trigger.Final; day.Preliminary {

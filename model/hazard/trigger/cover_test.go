@@ -101,7 +101,7 @@ func rainOccurrence(from time.Time, millimetres ...string) []hazard.Day {
 	var days []hazard.Day
 	for i, mm := range millimetres {
 		if mm != "-" {
-			days = append(days, hazard.Day{Date: from.AddDate(0, 0, i), PrecipitationMM: mustDecimal(mm)})
+			days = append(days, hazard.Day{Date: from.AddDate(0, 0, i), PrecipitationMM: new(mustDecimal(mm))})
 		}
 	}
 	return days

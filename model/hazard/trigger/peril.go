@@ -3,6 +3,7 @@ package trigger
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	"parapet/model/hazard"
 )
@@ -42,6 +43,15 @@ func Perils() []hazard.Peril {
 		perils[i] = rules.Peril
 	}
 	return perils
+}
+
+// PerilNames lists every peril in a sentence: "earthquake, windstorm, rainfall".
+func PerilNames() string {
+	names := make([]string, len(perilRules))
+	for i, rules := range perilRules {
+		names[i] = string(rules.Peril)
+	}
+	return strings.Join(names, ", ")
 }
 
 // Rules returns the rules of the trigger's peril, nil if there is no such peril.
@@ -95,5 +105,7 @@ func (t Trigger) validate(place PlaceKind) error {
 }
 
 // Grows reports whether the occurrence may come to owe more than was approved for it, never
-// less, without a revision: the track of a storm gets longer.
-func (o Occurrence) Grows() bool { return o.Storm != nil }
+// less, without a revision: the track of a storm gets longer, a count of days higher.
+func (o Occurrence) Grows() bool {
+	return o.Storm != nil || o.AtStation != nil && o.AtStation.Definition.Grows()
+}

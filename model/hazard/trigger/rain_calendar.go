@@ -49,13 +49,17 @@ func (c Calendar) FirstFrom(t time.Time) time.Time {
 }
 
 // calendarPeriods defines a month or dekad. Its sum counts as a whole or not at all.
-type calendarPeriods struct{ calendar Calendar }
+type calendarPeriods struct {
+	precipitation
+
+	calendar Calendar
+}
 
 // String returns month or dekad.
 func (d calendarPeriods) String() string { return string(d.calendar) }
 
 func parseCalendarPeriods(text string) (Definition, bool) {
-	return calendarPeriods{Calendar(text)}, slices.Contains(Calendars(), Calendar(text))
+	return calendarPeriods{calendar: Calendar(text)}, slices.Contains(Calendars(), Calendar(text))
 }
 
 // Calendar returns the period.
@@ -64,10 +68,21 @@ func (d calendarPeriods) Calendar() Calendar { return d.calendar }
 // DryDays returns none.
 func (calendarPeriods) DryDays() int { return 0 }
 
+// FirstDay returns the first day of the first whole period. Even without a waiting period
+// the one in which cover begins does not count.
+func (d calendarPeriods) FirstDay(from, payableFrom time.Time) time.Time {
+	first := from.AddDate(0, 0, 1)
+	if payableFrom.After(first) {
+		first = payableFrom
+	}
+	return d.calendar.FirstFrom(first)
+}
+
 // Occurrences returns every period with a known day. A missing day makes its period
 // incomplete.
 func (d calendarPeriods) Occurrences(station string, days []hazard.Day) []StationOccurrence {
 	var periods []StationOccurrence
+	days = measuredDays(d, days)
 	for i := 0; i < len(days); {
 		first, next := d.calendar.periodBounds(days[i].Date)
 		end := i
@@ -86,7 +101,7 @@ func (d calendarPeriods) Occurrences(station string, days []hazard.Day) []Statio
 // LargestIndex returns the sum of all known days.
 func (calendarPeriods) LargestIndex(o StationOccurrence, _ int) (sum decimal.Decimal) {
 	for _, day := range o.Days {
-		sum = sum.Add(day.PrecipitationMM)
+		sum = sum.Add(*day.PrecipitationMM)
 	}
 	return sum
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -13,6 +14,8 @@ import (
 // wetSpells defines a wet spell. It begins and ends with a day of at least wetMM and has
 // fewer than dryDays drier days in a row; all its days are known. A missing day ends it.
 type wetSpells struct {
+	precipitation
+
 	wetMM   decimal.Decimal // millimetres
 	dryDays int
 }
@@ -25,7 +28,7 @@ func parseWetSpells(text string) (Definition, bool) {
 	wet, dry, both := strings.Cut(rest, "/")
 	mm, err := decimal.NewFromString(wet)
 	days, err2 := strconv.Atoi(dry)
-	return wetSpells{mm, days}, isSpell && both && err == nil && err2 == nil && days > 0
+	return wetSpells{wetMM: mm, dryDays: days}, isSpell && both && err == nil && err2 == nil && days > 0
 }
 
 // Calendar returns none: the days of a spell count one by one.
@@ -34,9 +37,13 @@ func (wetSpells) Calendar() Calendar { return "" }
 // DryDays returns the number of drier days that end a spell.
 func (d wetSpells) DryDays() int { return d.dryDays }
 
+// FirstDay returns the first payable day.
+func (wetSpells) FirstDay(_, payableFrom time.Time) time.Time { return payableFrom }
+
 // Occurrences returns the wet spells.
 func (d wetSpells) Occurrences(station string, days []hazard.Day) []StationOccurrence {
 	var spells []StationOccurrence
+	days = measuredDays(d, days)
 	for i := 0; i < len(days); i++ {
 		if !d.isWet(days[i]) {
 			continue
@@ -108,8 +115,8 @@ func largestSum(days []hazard.Day, n int, counts func(hazard.Day) bool) (best Da
 			sum, first = decimal.Zero, i+1
 			continue
 		}
-		if sum = sum.Add(day.PrecipitationMM); i-first == n {
-			sum, first = sum.Sub(days[first].PrecipitationMM), first+1
+		if sum = sum.Add(*day.PrecipitationMM); i-first == n {
+			sum, first = sum.Sub(*days[first].PrecipitationMM), first+1
 		}
 		if !found || sum.GreaterThan(most) {
 			best, most, found = DayRun{days[first].Date, day.Date}, sum, true

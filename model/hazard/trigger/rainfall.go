@@ -3,6 +3,7 @@ package trigger
 import (
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/shopspring/decimal"
 
@@ -40,13 +41,13 @@ const (
 func defineRainfall(t Trigger) Definition {
 	switch {
 	case t.Calendar != "":
-		return calendarPeriods{t.Calendar}
+		return calendarPeriods{calendar: t.Calendar}
 	case t.WetMM != nil:
-		return wetSpells{*t.WetMM, t.DryDays}
+		return wetSpells{wetMM: *t.WetMM, dryDays: t.DryDays}
 	case t.Direction == AtMost:
-		return calendarPeriods{Month}
+		return calendarPeriods{calendar: Month}
 	default:
-		return wetSpells{decimal.NewFromInt(defaultWetMM), defaultDryDays}
+		return wetSpells{wetMM: decimal.NewFromInt(defaultWetMM), dryDays: defaultDryDays}
 	}
 }
 
@@ -72,4 +73,19 @@ func validateRainfall(t Trigger) error {
 	default:
 		return nil
 	}
+}
+
+// precipitation is the value of rainfall's definitions.
+type precipitation struct{}
+
+// Grows returns false: the largest sum of a spell may come from other days, and is paid
+// once.
+func (precipitation) Grows() bool { return false }
+
+// Value returns the precipitation.
+func (precipitation) Value(day hazard.Day) *decimal.Decimal { return day.PrecipitationMM }
+
+// NewDay returns a day of rain.
+func (precipitation) NewDay(date time.Time, mm decimal.Decimal) hazard.Day {
+	return hazard.Day{Date: date, PrecipitationMM: &mm}
 }

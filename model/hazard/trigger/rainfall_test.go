@@ -65,7 +65,7 @@ func TestRainOfAnotherStationOrDefinitionIsOutsideThePlace(t *testing.T) {
 	t.Parallel()
 	all := spellDefinition.Occurrences("New York", rainOccurrence(mayFirst.From, "60"))
 	require.Equal(t, OutsidePlace, Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{AtStation: &all[0]}).Reason)
-	months := calendarPeriods{Month}.Occurrences("Seattle", rainOccurrence(mayFirst.From, "60"))
+	months := calendarPeriods{calendar: Month}.Occurrences("Seattle", rainOccurrence(mayFirst.From, "60"))
 	require.Equal(t, OutsidePlace, Evaluate(excessCover, mayFirst, mayFirst.From, Occurrence{AtStation: &months[0]}).Reason)
 }
 
@@ -163,14 +163,14 @@ func TestDeficitIsDecidedWhenEveryDayIsFinal(t *testing.T) {
 		require.Equal(t, utcDate(2015, 5, 31), d.OccurredAt, name)
 	}
 	june := without(monthOfRain("2", "0"), 7)
-	may := calendarPeriods{Month}.Occurrences("Seattle", june)[0]
+	may := calendarPeriods{calendar: Month}.Occurrences("Seattle", june)[0]
 	d := Evaluate(monthDefinition, all, all.From, Occurrence{AtStation: &may})
 	require.Equal(t, EvidenceNeeded, d.Reason, "the source went on behind the month")
 	require.False(t, d.Met)
 	require.Zero(t, d.Amount)
 	may.Days[0].Preliminary = true
 	require.Equal(t, SourcePreliminary, Evaluate(monthDefinition, all, all.From, Occurrence{AtStation: &may}).Reason)
-	whole := calendarPeriods{Month}.Occurrences("Seattle", monthOfRain("0"))[0]
+	whole := calendarPeriods{calendar: Month}.Occurrences("Seattle", monthOfRain("0"))[0]
 	whole.Paid = []DayRun{{utcDate(2015, 5, 31), utcDate(2015, 6, 3)}}
 	require.Equal(t, OutsidePeriod, Evaluate(monthDefinition, all, all.From, Occurrence{AtStation: &whole}).Reason, "a day was paid already")
 }

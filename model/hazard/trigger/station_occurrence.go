@@ -20,8 +20,19 @@ type Definition interface {
 	// DryDays returns the number of known days after the last one that decide whether the
 	// occurrence is over.
 	DryDays() int
+	// Grows reports whether the index only grows with each day: part of it may be paid
+	// before the occurrence is over.
+	Grows() bool
+	// Value returns the value of a day that counts; nil if it was not measured.
+	Value(day hazard.Day) *decimal.Decimal
+	// NewDay returns a day on which only that value was measured.
+	NewDay(date time.Time, value decimal.Decimal) hazard.Day
+	// FirstDay returns the first day that can count in a cover that begins at from and pays
+	// from payableFrom on.
+	FirstDay(from, payableFrom time.Time) time.Time
 	// Occurrences returns the occurrences at a station, in order of time, from its days,
-	// which must be in order of date, each once, at midnight UTC. A missing day is unknown.
+	// which must be in order of date, each once, at midnight UTC. A missing day, and one
+	// without the value, is unknown.
 	Occurrences(station string, days []hazard.Day) []StationOccurrence
 	// LargestIndex returns a bound of the index: no cover that counts the given number of
 	// days has a larger one for the occurrence.
@@ -34,6 +45,23 @@ type Definition interface {
 	// complete sets the stage of a determination and withdraws one that the known days do
 	// not suffice for.
 	complete(e *evaluation, d *Determination, o StationOccurrence)
+}
+
+// IsMeasured returns a function that reports whether a day has the value that counts; for
+// nil, of terms that are not valid, none has.
+func IsMeasured(d Definition) func(hazard.Day) bool {
+	return func(day hazard.Day) bool { return d != nil && d.Value(day) != nil }
+}
+
+// measuredDays returns the days with the value that counts.
+func measuredDays(d Definition, days []hazard.Day) []hazard.Day {
+	measured := days[:0:0]
+	for i := range days {
+		if d.Value(days[i]) != nil {
+			measured = append(measured, days[i])
+		}
+	}
+	return measured
 }
 
 // Definition returns the definition of the trigger's occurrences at a station; nil for

@@ -11,7 +11,7 @@ import (
 
 var (
 	mayFirst        = Period{From: utcDate(2015, 5, 1), To: utcDate(2015, 6, 1)}
-	spellDefinition = wetSpells{mustDecimal("1"), 3}
+	spellDefinition = wetSpells{wetMM: mustDecimal("1"), dryDays: 3}
 	excessCover     = rainCover(AtLeast, Payout{Shape: Lump, Threshold: decimalPtr(mustDecimal("60"))})
 	monthDefinition = rainCover(AtMost, Payout{Shape: Lump, Threshold: decimalPtr(mustDecimal("2.0"))})
 )
@@ -54,21 +54,21 @@ func TestWetSpells(t *testing.T) {
 func TestCalendarPeriods(t *testing.T) {
 	t.Parallel()
 	days := rainOccurrence(utcDate(2024, 2, 9), "1", "2", "3", "-", "5")
-	months := calendarPeriods{Month}.Occurrences("Seattle", days)
+	months := calendarPeriods{calendar: Month}.Occurrences("Seattle", days)
 	require.Equal(t, []string{"01-29"}, dayRunsOf(months))
 	require.Equal(t, 25, months[0].Missing())
 	require.Empty(t, months[0].After)
-	dekads := calendarPeriods{Dekad}.Occurrences("Seattle", days)
+	dekads := calendarPeriods{calendar: Dekad}.Occurrences("Seattle", days)
 	require.Equal(t, []string{"01-10", "11-20"}, dayRunsOf(dekads))
 	require.Equal(t, utcDate(2024, 2, 11), dekads[0].After[0].Date, "the source went on behind the first")
-	third := calendarPeriods{Dekad}.Occurrences("Seattle", rainOccurrence(utcDate(2024, 2, 29), "1", "2"))
+	third := calendarPeriods{calendar: Dekad}.Occurrences("Seattle", rainOccurrence(utcDate(2024, 2, 29), "1", "2"))
 	require.Equal(t, []string{"21-29", "01-10"}, dayRunsOf(third))
 }
 
 func TestDefinitionIsReadBackAsWritten(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]Definition{
-		"month": calendarPeriods{Month}, "dekad": calendarPeriods{Dekad}, "spell/1/3": spellDefinition, "spell/0.5/2": wetSpells{mustDecimal("0.5"), 2},
+		"month": calendarPeriods{calendar: Month}, "dekad": calendarPeriods{calendar: Dekad}, "spell/1/3": spellDefinition, "spell/0.5/2": wetSpells{wetMM: mustDecimal("0.5"), dryDays: 2},
 	} {
 		got, ok := ParseDefinition(text)
 		require.True(t, ok, text)

@@ -5,11 +5,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
-	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/internal/rules"
@@ -33,17 +33,19 @@ type Scenario struct {
 // hypotheticalRain adds hypothetical days to the reported days of a station.
 type hypotheticalRain struct {
 	occurrence.Station
-	span trigger.DayRun // from the first hypothetical day to the last
-	days []hazard.Day   // reported and hypothetical days, in order
+	span trigger.DayRun         // from the first hypothetical day to the last
+	days occurrence.StationDays // reported and hypothetical days, in order
 }
 
 // findOccurrences returns the occurrences of a definition that the hypothetical days
 // create or change. It adds dry days after the last known day, so that a spell ends;
-// without any spell it returns one occurrence without days.
+// without any occurrence it returns one without days.
 func (r *hypotheticalRain) findOccurrences(d trigger.Definition) []trigger.StationOccurrence {
-	days := slices.Clip(r.days)
-	for next := days[len(days)-1].Date.AddDate(0, 0, 1); len(days) < len(r.days)+d.DryDays(); next = next.AddDate(0, 0, 1) {
-		days = append(days, hazard.Day{Date: next})
+	days := r.days.MeasuredDays(d, false)
+	if last := len(days) - 1; last >= 0 {
+		for i := range d.DryDays() {
+			days = append(days, d.NewDay(days[last].Date.AddDate(0, 0, i+1), decimal.Zero))
+		}
 	}
 	found := slices.DeleteFunc(d.Occurrences(r.Name, days), func(o trigger.StationOccurrence) bool { return !o.Run().Overlaps(r.span) })
 	if len(found) == 0 {

@@ -102,6 +102,6 @@ func (r *hypotheticalRain) mergeReportedDays(ctx context.Context, db bun.IDB, su
 		days[row.Day.UTC()] = row
 	}
 	rows := slices.SortedFunc(maps.Values(days), func(a, b occurrence.ObservationRow) int { return a.Day.Compare(*b.Day) })
-	r.days = occurrence.StationDays(rows).MeasuredDays(false)
+	r.days = rows
 	return nil
 }

@@ -33,7 +33,7 @@ type Facts struct {
 	// Incomplete: days are missing that are needed to decide whether the trigger is
 	// met.
 	Incomplete        bool
-	Ongoing           bool // a storm that has not passed: a trigger that is not met may still be
+	Ongoing           bool // an occurrence that may grow, such as a storm: a trigger that is not met may still be
 	SameOccurrence    bool // another claim covers the same occurrence
 	PossibleDuplicate bool // a claim exists for another source's report of what may be the same event
 }

@@ -55,9 +55,9 @@ func methodsFor(c *trigger.Cover) *historyMethods { return methodsByForm[c.Trigg
 
 func stationDataset(c *trigger.Cover, h *hazard.History) dataset {
 	data := dataset{Dataset: h.RainData()}
-	if station, ok := h.Station(c.Place.Station); ok && len(station.Years) > 0 {
-		data.years = len(station.Years)
-		data.FirstYear, data.LastYear = station.Years[0], station.Years[len(station.Years)-1]
+	if years := loadStation(c, h).years; len(years) > 0 {
+		data.years = len(years)
+		data.FirstYear, data.LastYear = years[0], years[len(years)-1]
 	}
 	return data
 }
@@ -94,10 +94,10 @@ func checkBasin(c *trigger.Cover, h *hazard.History) error {
 }
 
 func checkStationPriceable(c *trigger.Cover, h *hazard.History) error {
-	station, known := h.Station(c.Place.Station)
-	if !known || !station.HasEnoughYears() {
+	if years := len(loadStation(c, h).years); years < hazard.MinimumStationYears {
+		priced := h.PricedStations(trigger.IsMeasured(c.Trigger.Definition()))
 		return &UnpriceableError{"station", fmt.Sprintf("must have at least %d whole years of price data: %s; %q has %d",
-			hazard.MinimumStationYears, strings.Join(h.PricedStations(), ", "), c.Place.Station, len(station.Years))}
+			hazard.MinimumStationYears, strings.Join(priced, ", "), c.Place.Station, years)}
 	}
 	return nil
 }

@@ -19,32 +19,40 @@ type stationEvent struct {
 	largest decimal.Decimal // bound of its index
 }
 
-// stationEventCache caches the events of a station by definition, so that quotes do not
-// find them again. Products have few definitions; quotes cannot add one.
-var stationEventCache sync.Map // stationEventKey to []stationEvent
+// stationHistory is the history of a station as a definition divides it.
+type stationHistory struct {
+	years  []int // whole ones, ascending
+	events []stationEvent
+}
 
-type stationEventKey struct {
+// stationHistories caches them by station and definition, so that quotes do not find them
+// again. Products have few definitions; quotes cannot add one.
+var stationHistories sync.Map // stationKey to *stationHistory
+
+type stationKey struct {
 	history             *hazard.History
 	station, definition string
 }
 
-// stationEvents returns the events of the whole years of the cover's station.
-func (w *eventWeigher) stationEvents(h *hazard.History) []stationEvent {
-	station, _ := h.Station(w.cover.Place.Station)
-	definition := w.cover.Trigger.Definition()
-	key := stationEventKey{h, station.Name, definition.String()}
-	if known, ok := stationEventCache.Load(key); ok {
-		return known.([]stationEvent)
+// loadStation returns the history of the cover's station, empty for an unknown one.
+func loadStation(c *trigger.Cover, h *hazard.History) *stationHistory {
+	station, ok := h.Station(c.Place.Station)
+	if !ok {
+		return &stationHistory{}
 	}
-	all := []stationEvent{}
+	definition := c.Trigger.Definition()
+	key := stationKey{h, station.Name, definition.String()}
+	if known, ok := stationHistories.Load(key); ok {
+		return known.(*stationHistory) //nolint:forcetypeassert // the only type that is stored
+	}
+	loaded := &stationHistory{years: station.WholeYears(trigger.IsMeasured(definition))}
 	for _, o := range definition.Occurrences(station.Name, station.Days) {
-		if _, whole := slices.BinarySearch(station.Years, o.First.Year()); !whole {
-			continue
+		if _, whole := slices.BinarySearch(loaded.years, o.First.Year()); whole {
+			loaded.events = append(loaded.events, stationEvent{o, o.Station + "/" + o.First.Format(time.DateOnly), o.Last.AddDate(0, 0, 1), definition.LargestIndex(o, len(o.Days))})
 		}
-		all = append(all, stationEvent{o, o.Station + "/" + o.First.Format(time.DateOnly), o.Last.AddDate(0, 0, 1), definition.LargestIndex(o, len(o.Days))})
 	}
-	stationEventCache.Store(key, all)
-	return all
+	stationHistories.Store(key, loaded)
+	return loaded
 }
 
 // mayPay reports whether the bound of the index reaches the lowest threshold.
@@ -93,7 +101,7 @@ func (w *eventWeigher) spansOf(all []stationEvent) spans {
 // weighStation weighs the occurrences of a station. Smoothing does not apply
 // to a station, so each pays what it would have paid.
 func (w *eventWeigher) weighStation(h *hazard.History) {
-	all := w.stationEvents(h)
+	all := loadStation(&w.cover, h).events
 	spans, mildest := w.spansOf(all), w.cover.Payout.LowestThreshold()
 	for i := range all {
 		s := &all[i]
@@ -110,7 +118,7 @@ func (w *eventWeigher) weighStation(h *hazard.History) {
 }
 
 func (r *historyReplay) replayStation(w *eventWeigher, h *hazard.History) {
-	all := w.stationEvents(h)
+	all := loadStation(&w.cover, h).events
 	spans := w.spansOf(all)
 	for i := range all {
 		if s := &all[i]; s.isInSeason(spans.between(s.First, s.next)) {

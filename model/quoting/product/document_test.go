@@ -75,7 +75,7 @@ func TestCheckRefusesWhatCannotBePublished(t *testing.T) {
 			"cyclone-circle", `index: "63"`, `index: "62"`, `index is 63, expected 62`,
 		},
 		"another peril's facts": {
-			"rain-deficit", "    rain: [", "    quake: {latitude: 1, longitude: 1, magnitude: \"6\"}\n    rain: [", "exactly one of quake, storm and rain",
+			"rain-deficit", "    daily: [", "    quake: {latitude: 1, longitude: 1, magnitude: \"6\"}\n    daily: [", "exactly one of quake, storm and daily",
 		},
 		"an example outside the schema": {
 			"quake-circle", "currency: JPY}, steps", "currency: JPY}, colour: red, steps", "context: colour is not in the schema",
@@ -148,7 +148,7 @@ func TestCheckAcceptsEveryPayoutShape(t *testing.T) {
 		return text
 	}
 	settings, _, _ := strings.Cut(after, "examples:\n")
-	rain := func(last string) string { return "rain: [" + strings.Repeat(`"12", `, 9) + `"` + last + `"]` }
+	rain := func(last string) string { return "daily: [" + strings.Repeat(`"12", `, 9) + `"` + last + `"]` }
 	for shape, document := range map[string]string{
 		"tick": schemaOf("exhaust") + "payout: {shape: tick, attach: \"120\", tick_size: \"10\", tick_share: \"0.05\"}\n\n" + settings + `examples:
   - {name: two whole ticks, ` + rain("37.9") + `, expect: {met: true, reason: threshold_met, index: "145.9", factor: "0.10", amount: 1000000}}

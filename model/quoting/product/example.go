@@ -13,17 +13,16 @@ import (
 )
 
 // Example is one worked example: an occurrence, and the expected determination. Exactly
-// one of Quake, Storm and Rain is set.
+// one of Quake, Storm and Daily is set.
 type Example struct {
 	Name    string         `json:"name"`
 	Context jsontext.Value `json:"context,omitzero"` // merged over the defaults; optional
 	Quake   *ExampleQuake  `json:"quake,omitzero"`
 	Storm   []ExampleFix   `json:"storm,omitzero"`
-	// Rain is millimetres per day, null for a missing day. A wet spell begins after the
-	// waiting period and is followed by dry days. A month or dekad is the first one
-	// that begins after the start of cover and the waiting period, and the source has
-	// reported a day after it.
-	Rain   []*decimal.Decimal `json:"rain,omitzero"`
+	// Daily is the value of each day at the station, null for a missing day, from the first
+	// payable day on or, for a month or dekad, from the first whole one on. Dry days follow a
+	// wet spell, and a reported day follows a month or dekad.
+	Daily  []*decimal.Decimal `json:"daily,omitzero"`
 	Expect Expectation        `json:"expect"`
 }
 
@@ -81,7 +80,7 @@ func (e Example) verifyOn(c trigger.Cover) error {
 	period := c.Period(start)
 	occurrences := e.buildOccurrences(c, period, c.PayableFrom(start))
 	if occurrences == nil {
-		return fmt.Errorf("needs exactly one of quake, storm and rain, the one that fits %s", c.Trigger.Kind)
+		return fmt.Errorf("needs exactly one of quake, storm and daily, the one that fits %s", c.Trigger.Kind)
 	}
 	d := trigger.Determination{Reason: trigger.OutsidePlace}
 	for _, o := range occurrences { // of several wet spells the one that pays most counts
@@ -106,7 +105,7 @@ func (e Example) buildOccurrences(c trigger.Cover, p trigger.Period, payableFrom
 		}}}
 	case e.Storm != nil && c.Trigger.Form() == hazard.TrackForm:
 		return []trigger.Occurrence{{Storm: e.buildStorm(p.From)}}
-	case e.Rain != nil && c.Trigger.IsAtStation():
+	case e.Daily != nil && c.Trigger.IsAtStation():
 		occurrences := []trigger.Occurrence{}
 		days := e.buildDays(c.Trigger.Definition(), p, payableFrom)
 		for _, o := range c.Trigger.Definition().Occurrences(c.Place.Station, days) {
@@ -119,7 +118,7 @@ func (e Example) buildOccurrences(c trigger.Cover, p trigger.Period, payableFrom
 }
 
 func (e Example) countPerils() (kinds int) {
-	for _, set := range []bool{e.Quake != nil, e.Storm != nil, e.Rain != nil} {
+	for _, set := range []bool{e.Quake != nil, e.Storm != nil, e.Daily != nil} {
 		if set {
 			kinds++
 		}
@@ -139,24 +138,22 @@ func (e Example) buildStorm(from time.Time) *hazard.Storm {
 	return storm
 }
 
-// buildDays returns the known days of the example and those that follow them.
+// buildDays returns the known days of the example and those that follow them and end its
+// occurrence.
 func (e Example) buildDays(d trigger.Definition, p trigger.Period, payableFrom time.Time) []hazard.Day {
-	first, next := payableFrom, payableFrom.AddDate(0, 0, len(e.Rain))
-	if calendar := d.Calendar(); calendar != "" { // skips the month in which cover begins, even without a waiting period
-		if first = p.From.AddDate(0, 0, 1); payableFrom.After(first) {
-			first = payableFrom
-		}
-		first = calendar.FirstFrom(first)
-		next = calendar.FirstFrom(first.AddDate(0, 0, 1))
+	first := d.FirstDay(p.From, payableFrom)
+	next, after := first.AddDate(0, 0, len(e.Daily)), d.DryDays()
+	if calendar := d.Calendar(); calendar != "" {
+		next, after = calendar.FirstFrom(first.AddDate(0, 0, 1)), 1
 	}
 	var days []hazard.Day
-	for i, mm := range e.Rain {
-		if mm != nil {
-			days = append(days, hazard.Day{Date: first.AddDate(0, 0, i), PrecipitationMM: *mm})
+	for i, value := range e.Daily {
+		if value != nil {
+			days = append(days, d.NewDay(first.AddDate(0, 0, i), *value))
 		}
 	}
-	for i := range max(1, d.DryDays()) {
-		days = append(days, hazard.Day{Date: next.AddDate(0, 0, i)})
+	for i := range after {
+		days = append(days, d.NewDay(next.AddDate(0, 0, i), decimal.Zero))
 	}
 	return days
 }

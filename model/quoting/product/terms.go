@@ -138,7 +138,7 @@ func (a *contextInput) applyPlace(c *trigger.Cover, h *hazard.History) {
 	if station := a.terms.Station; station != nil {
 		c.Place.Station = *station
 		if _, ok := h.Station(*station); !ok {
-			a.addFault(CodeEnum, "must be a station with price data: "+strings.Join(h.PricedStations(), ", "), "station")
+			a.addFault(CodeEnum, "must be a station with price data: "+strings.Join(h.PricedStations(trigger.IsMeasured(c.Trigger.Definition())), ", "), "station")
 		}
 	}
 }

@@ -58,7 +58,7 @@ type MoratoriumRequest struct {
 const maxMoratoriumDuration = 366 * 24 * time.Hour
 
 func (in *MoratoriumRequest) validate(v *apperr.Validator) {
-	v.Require(in.Kind == nil || slices.Contains(trigger.Perils(), *in.Kind), "/kind", "enum", "Use earthquake, windstorm or rainfall; leave it out for every peril.")
+	v.Require(in.Kind == nil || slices.Contains(trigger.Perils(), *in.Kind), "/kind", "enum", "Use one of "+trigger.PerilNames()+"; leave it out for every peril.")
 	audit.RequireNote(v, &in.Reason, "/reason")
 	if in.Place != nil {
 		valid := in.Place.Kind == trigger.AtStation && in.Place.Station != "" ||

@@ -1,0 +1,58 @@
+package adjudication
+
+import (
+	"fmt"
+	"time"
+
+	"parapet/model/claims"
+	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/actor"
+	"parapet/model/money"
+	"parapet/model/underwriting"
+)
+
+// mayGrow reports whether the occurrence may still come to owe more: a storm may get fixes
+// that join its track, a count of days another day.
+func (adj *adjudication) mayGrow(p *underwriting.PolicyRow) bool {
+	return adj.facts.Grows() && adj.occurrence.FinalTrackAt == nil && adj.Clock.Before(adj.growthEnd(p))
+}
+
+// growthEnd returns the time after which the occurrence owes no more: for a storm when a
+// later fix would form no segment with the last one, for a count of days when all of them
+// are final or nothing can be claimed any more.
+func (adj *adjudication) growthEnd(p *underwriting.PolicyRow) time.Time {
+	switch days := adj.facts.AtStation; {
+	case days == nil:
+		return adj.occurrence.LastAt.Add(time.Duration(p.Cover.Trigger.MaximumGapHours) * time.Hour)
+	case days.Missing() == 0 && days.HasFinalDays():
+		return adj.occurrence.LastAt
+	default:
+		return p.ReportableUntil
+	}
+}
+
+// increaseClaim pays the amount that an occurrence owes beyond the approved amount. It reopens
+// a closed claim. Approved amounts never decrease.
+func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
+	more := min(d.Amount-adj.owedFor(p), p.LimitRemaining)
+	if more <= 0 {
+		return nil
+	}
+	defer adj.WithActor(actor.System())()
+	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
+	if err != nil {
+		return err
+	}
+	adj.newDeterminations, adj.changedClaims = append(adj.newDeterminations, det), append(adj.changedClaims, row)
+	row.DeterminationID, row.OccurredAt, row.DecidedAt = &det.ID, &adj.occurrence.OccurredAt, &adj.Now
+	row.Amount, row.ClosedAt = new(*row.Amount+more), nil
+	event, err := adj.transitionClaim(row, claims.ClaimApproved)
+	if err != nil {
+		return err
+	}
+	summary := fmt.Sprintf("%s: %s more is owed.", p.Cover.Trigger.Rules().Growth, money.New(more, p.Currency))
+	if err := adj.recordEvent(row, det, event, summary, map[string]any{"determination": det.Body, "amount": row.ToMoney(row.Amount)}); err != nil {
+		return err
+	}
+	return adj.createPayout(p, row, more)
+}
