@@ -1389,16 +1389,16 @@ func (ec *executionContext) fieldContext_WorkedExample_storm(_ context.Context, 
 	return fc, nil
 }
 
-func (ec *executionContext) _WorkedExample_rainMm(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
+func (ec *executionContext) _WorkedExample_daily(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_WorkedExample_rainMm(ctx, field)
+			return ec.fieldContext_WorkedExample_daily(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.RainMM(), nil
+			return obj.Daily, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []*decimal.Decimal) graphql.Marshaler {
@@ -1408,8 +1408,8 @@ func (ec *executionContext) _WorkedExample_rainMm(ctx context.Context, field gra
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_WorkedExample_rainMm(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("WorkedExample", field, true, false, errors.New("field of type Decimal does not have child fields"))
+func (ec *executionContext) fieldContext_WorkedExample_daily(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("WorkedExample", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
 func (ec *executionContext) _WorkedExample_met(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
@@ -2150,8 +2150,8 @@ func (ec *executionContext) _WorkedExample(ctx context.Context, sel ast.Selectio
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "rainMm":
-			out.Values[i] = ec._WorkedExample_rainMm(ctx, field, obj)
+		case "daily":
+			out.Values[i] = ec._WorkedExample_daily(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

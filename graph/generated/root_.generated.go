@@ -1553,12 +1553,15 @@ type ComplexityRoot struct {
 		Calendar        func(childComplexity int) int
 		Days            func(childComplexity int) int
 		DecidesOn       func(childComplexity int) int
+		DegreesC        func(childComplexity int) int
 		Direction       func(childComplexity int) int
 		DryDays         func(childComplexity int) int
 		Index           func(childComplexity int) int
 		Kind            func(childComplexity int) int
 		MaximumDepthKM  func(childComplexity int) int
 		MaximumGapHours func(childComplexity int) int
+		SeasonFrom      func(childComplexity int) int
+		SeasonTo        func(childComplexity int) int
 		Strict          func(childComplexity int) int
 		Unit            func(childComplexity int) int
 		WetMM           func(childComplexity int) int
@@ -1654,12 +1657,12 @@ type ComplexityRoot struct {
 	WorkedExample struct {
 		Amount     func(childComplexity int) int
 		Context    func(childComplexity int) int
+		Daily      func(childComplexity int) int
 		Earthquake func(childComplexity int) int
 		Factor     func(childComplexity int) int
 		Index      func(childComplexity int) int
 		Met        func(childComplexity int) int
 		Name       func(childComplexity int) int
-		RainMM     func(childComplexity int) int
 		Reason     func(childComplexity int) int
 		Storm      func(childComplexity int) int
 	}
@@ -8328,6 +8331,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Trigger.DecidesOn(childComplexity), true
+	case "Trigger.degreesC":
+		if e.ComplexityRoot.Trigger.DegreesC == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Trigger.DegreesC(childComplexity), true
 	case "Trigger.direction":
 		if e.ComplexityRoot.Trigger.Direction == nil {
 			break
@@ -8364,6 +8373,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Trigger.MaximumGapHours(childComplexity), true
+	case "Trigger.seasonFrom":
+		if e.ComplexityRoot.Trigger.SeasonFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Trigger.SeasonFrom(childComplexity), true
+	case "Trigger.seasonTo":
+		if e.ComplexityRoot.Trigger.SeasonTo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Trigger.SeasonTo(childComplexity), true
 	case "Trigger.strict":
 		if e.ComplexityRoot.Trigger.Strict == nil {
 			break
@@ -8735,6 +8756,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkedExample.Context(childComplexity), true
+	case "WorkedExample.daily":
+		if e.ComplexityRoot.WorkedExample.Daily == nil {
+			break
+		}
+
+		return e.ComplexityRoot.WorkedExample.Daily(childComplexity), true
 	case "WorkedExample.earthquake":
 		if e.ComplexityRoot.WorkedExample.Earthquake == nil {
 			break
@@ -8765,12 +8792,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.WorkedExample.Name(childComplexity), true
-	case "WorkedExample.rainMm":
-		if e.ComplexityRoot.WorkedExample.RainMM == nil {
-			break
-		}
-
-		return e.ComplexityRoot.WorkedExample.RainMM(childComplexity), true
 	case "WorkedExample.reason":
 		if e.ComplexityRoot.WorkedExample.Reason == nil {
 			break
@@ -10806,7 +10827,7 @@ type Occurrence implements Node {
   mergedInto: ID
   "The station; only for rain, otherwise null."
   station: String
-  "What one occurrence at the station is: month, dekad or spell/<wet_mm>/<dry_days>; only for rain, otherwise null. window is the definition of older occurrences."
+  "What one occurrence at the station is, written from the terms that it serves: month, dekad, spell/<wet_mm>/<dry_days>, or <index>/<degrees_c>/<first day>/<last day> for a season; only at a station, otherwise null."
   definition: String
   "Whether a partner rehearsed it; then it counts only for that partner's policies."
   sandbox: Boolean!
@@ -12360,7 +12381,7 @@ type ProductCurrency {
   automaticUpTo: Money!
 }
 
-"A worked example: a hypothetical event and the result for a cover of the product. It has one of earthquake, storm and rainMm."
+"A worked example: a hypothetical event and the result for a cover of the product. It has one of earthquake, storm and daily."
 type WorkedExample {
   "What it shows."
   name: String!
@@ -12370,8 +12391,8 @@ type WorkedExample {
   earthquake: ExampleEarthquake
   "The positions of a storm."
   storm: [ExampleFix!]
-  "Millimetres for each day, null for a missing day. The first day is the end of the waiting period, or the start of the first whole month or dekad after it."
-  rainMm: [Decimal]
+  "The value of each day at the station, in the unit that the product's terms have for it, null for a missing day. The first day is the end of the waiting period, or the start of the first whole month or dekad after it."
+  daily: [Decimal]
   "Whether the trigger is met."
   met: Boolean!
   "Why."
@@ -13418,9 +13439,9 @@ enum PlaceKind {
 type Trigger {
   "What the cover insures against."
   kind: Peril!
-  "magnitude, sustained_wind or precipitation_sum."
+  "magnitude, sustained_wind, precipitation_sum, hot_days or cold_days."
   index: String!
-  "mw, kn or mm."
+  "mw, kn, mm or days."
   unit: String!
   "at_least or at_most: on which side of the threshold the trigger is met."
   direction: Direction!
@@ -13442,6 +13463,12 @@ type Trigger {
   dryDays: Int
   "The period that is summed; only for a deficit of rain, otherwise null."
   calendar: CalendarPeriod
+  "Degrees Celsius from which the highest temperature of a day makes it hot, or down to which the lowest one makes it cold; only for temperature, otherwise null."
+  degreesC: Decimal
+  "First day of the season whose days are counted, month and day: 06-01; only for temperature, otherwise null."
+  seasonFrom: String
+  "Last day of that season, month and day: 08-31; only for temperature, otherwise null."
+  seasonTo: String
 }
 
 "A period of the calendar at a station, in UTC days."
@@ -13460,6 +13487,8 @@ enum Peril {
   WINDSTORM
   "Too much or too little rain at a station."
   RAINFALL
+  "Hot or cold days of a season at a station."
+  TEMPERATURE
 }
 
 "What an observation is about."
@@ -16960,6 +16989,12 @@ func (ec *executionContext) childFields_Trigger(ctx context.Context, field graph
 		return ec.fieldContext_Trigger_dryDays(ctx, field)
 	case "calendar":
 		return ec.fieldContext_Trigger_calendar(ctx, field)
+	case "degreesC":
+		return ec.fieldContext_Trigger_degreesC(ctx, field)
+	case "seasonFrom":
+		return ec.fieldContext_Trigger_seasonFrom(ctx, field)
+	case "seasonTo":
+		return ec.fieldContext_Trigger_seasonTo(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Trigger", field.Name)
 }
@@ -17146,8 +17181,8 @@ func (ec *executionContext) childFields_WorkedExample(ctx context.Context, field
 		return ec.fieldContext_WorkedExample_earthquake(ctx, field)
 	case "storm":
 		return ec.fieldContext_WorkedExample_storm(ctx, field)
-	case "rainMm":
-		return ec.fieldContext_WorkedExample_rainMm(ctx, field)
+	case "daily":
+		return ec.fieldContext_WorkedExample_daily(ctx, field)
 	case "met":
 		return ec.fieldContext_WorkedExample_met(ctx, field)
 	case "reason":

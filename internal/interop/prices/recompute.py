@@ -206,6 +206,8 @@ def contexts():
         yield "cyclone-circle", common | {"location": {"latitude": where[0], "longitude": where[1]}, "radius_km": draw.randint(5, 150)}
         attach = draw.randint(80, 160)
         yield "rain-excess", common | {"station": draw.choice(["Milwaukee", "Merced"]), "days": draw.randint(1, 20), "attach": str(attach), "exhaust": str(attach + 100)}
+        hot = draw.randint(10, 30)
+        yield "heat-days", common | {"attach": str(hot), "exhaust": str(hot + draw.randint(1, 30))}
         yield "rain-deficit", common | {"station": "Milwaukee", "attach": str(draw.randint(3, 12)), "exhaust": "0"}
 
 
@@ -222,7 +224,7 @@ def main():
             quakes = read_quakes(sys.argv[1], quote["basis"]["dataset_digest"])
         check(quote, quakes)
         counted[product] = counted.get(product, 0) + 1
-    assert len(counted) == 4, counted
+    assert len(counted) == 5, counted
     print("computed again to the cent:", ", ".join(f"{n} of {product}" for product, n in sorted(counted.items())))
 
 

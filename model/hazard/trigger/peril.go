@@ -34,7 +34,7 @@ type Index struct {
 	Phrase string // a format of value and unit: "a wind of %s %s"
 }
 
-var perilRules = []*PerilRules{&earthquakeRules, &windstormRules, &rainfallRules}
+var perilRules = []*PerilRules{&earthquakeRules, &windstormRules, &rainfallRules, &temperatureRules}
 
 // Perils lists every peril in the contract's order.
 func Perils() []hazard.Peril {

@@ -105,8 +105,8 @@ const (
 // Trigger defines what is measured and when it counts.
 type Trigger struct {
 	Kind      hazard.Peril `json:"kind"`  // what the cover insures against
-	Index     string       `json:"index"` // magnitude, sustained_wind, precipitation_sum
-	Unit      string       `json:"unit"`  // mw, kn, mm
+	Index     string       `json:"index"` // magnitude, sustained_wind, precipitation_sum, hot_days, cold_days
+	Unit      string       `json:"unit"`  // mw, kn, mm, days
 	Direction Direction    `json:"direction"`
 	// Strict excludes the boundary itself; the market's practice, and the default, is
 	// to include it.
@@ -129,6 +129,13 @@ type Trigger struct {
 	DryDays int `json:"dry_days,omitzero"`
 	// Calendar is the period whose precipitation a trigger at_most sums.
 	Calendar Calendar `json:"calendar,omitzero"`
+	// DegreesC is the temperature, in degrees Celsius, from which a day counts as hot, or
+	// down to which as cold; the temperature itself counts.
+	DegreesC *decimal.Decimal `json:"degrees_c,omitempty"`
+	// SeasonFrom and SeasonTo are the first and the last day of the season whose days are
+	// counted: MM-DD, both included.
+	SeasonFrom *string `json:"season_from,omitempty"`
+	SeasonTo   *string `json:"season_to,omitempty"`
 }
 
 // Shape is the rule that turns an index into a share of the limit.

@@ -139,3 +139,10 @@ func earlierExhaust(random *rand.Rand, c *trigger.Cover) bool {
 	c.Payout.Exhaust = &exhaust
 	return true
 }
+
+// milderHeat counts days that are up to three degrees less hot.
+func milderHeat(random *rand.Rand, c *trigger.Cover) bool {
+	degrees := c.Trigger.DegreesC.Sub(decimal.New(int64(1+random.IntN(30)), -1))
+	c.Trigger.DegreesC = &degrees
+	return true
+}

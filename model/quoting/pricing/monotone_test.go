@@ -39,6 +39,7 @@ func TestMoreCoverNeverCostsLess(t *testing.T) {
 		"cyclone-circle": {anyCyclone, slices.Concat(circle, []enlargement{addedRing})},
 		"rain-excess":    {anyExcess, slices.Concat(station, []enlargement{moreDays})},
 		"rain-deficit":   {anyDeficit, station},
+		"heat-days":      {anyHeat, slices.Concat(station, []enlargement{milderHeat})},
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
@@ -164,6 +165,14 @@ func anyDeficit(random *rand.Rand, c *trigger.Cover) {
 	to := decimal.NewFromInt(int64(random.IntN(20)))
 	from := to.Add(decimal.NewFromInt(int64(1 + random.IntN(30))))
 	c.Payout.Attach, c.Payout.Exhaust = &from, &to
+}
+
+// anyHeat draws from Milwaukee alone: every summer of Merced pays.
+func anyHeat(random *rand.Rand, c *trigger.Cover) {
+	degrees := decimal.NewFromInt(int64(24 + random.IntN(12)))
+	from := decimal.NewFromInt(int64(random.IntN(30)))
+	to := from.Add(decimal.NewFromInt(int64(1 + random.IntN(40))))
+	c.Trigger.DegreesC, c.Payout.Attach, c.Payout.Exhaust = &degrees, &from, &to
 }
 
 func TestMonotoneCoversAreValid(t *testing.T) {

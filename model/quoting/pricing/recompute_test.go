@@ -215,7 +215,7 @@ func (a quoteAnswer) checkPremium(t *testing.T, context string) {
 func TestPremiumIsRecomputableFromQuote(t *testing.T) {
 	t.Parallel()
 	for key, draw := range map[string]func(*rand.Rand) string{
-		"quake-circle": drawQuake, "cyclone-circle": drawCyclone, "rain-excess": drawExcess, "rain-deficit": drawDeficit,
+		"quake-circle": drawQuake, "cyclone-circle": drawCyclone, "rain-excess": drawExcess, "rain-deficit": drawDeficit, "heat-days": drawHeat,
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
@@ -272,4 +272,9 @@ func drawDeficit(random *rand.Rand) string {
 	attach := 1 + random.IntN(12)
 	return fmt.Sprintf(`{%s,"station":%q,"days":%d,"attach":"%d","exhaust":"0.%d"}`, drawTerms(random, "P8D"),
 		pickOne(random, "Milwaukee", "Merced"), 25+random.IntN(60), attach, random.IntN(10))
+}
+
+func drawHeat(random *rand.Rand) string {
+	attach := 10 + random.IntN(20)
+	return fmt.Sprintf(`{%s,"attach":"%d","exhaust":"%d"}`, drawTerms(random, "P8D"), attach, attach+1+random.IntN(30))
 }
