@@ -59,7 +59,7 @@ func (s *documentStore) findTrusted(name, text string) (string, error) {
 	}
 	trusted, found := s.trusted[name]
 	if !found || text != "" && text != trusted {
-		return "", apperr.Fail(errormap.CodeQueryNotTrusted, "This server runs the documents it knows only. Name one of them in documentId.")
+		return "", apperr.Fail(errormap.CodeQueryNotTrusted, "This server runs trusted documents only. Give the id of one of them in documentId.")
 	}
 	return trusted, nil
 }

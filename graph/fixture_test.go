@@ -79,7 +79,7 @@ func (d *fixture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		LimitBodyTime: func() func() { return func() {} },
 		OpenBody: func(limit int64) (io.Reader, error) {
 			if r.ContentLength > limit {
-				return nil, apperr.Fail(apperr.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
+				return nil, apperr.Fail(apperr.CodeBodyTooLarge, "Send a body of at most %d MiB to this address.", limit>>20)
 			}
 			return r.Body, nil
 		},

@@ -107,7 +107,7 @@ func checkOperation(w http.ResponseWriter, r *http.Request, operation *ast.Opera
 	switch kind := operation.Operation; {
 	case kind == ast.Mutation && r.Method != http.MethodPost:
 		w.Header().Set("Allow", http.MethodPost)
-		return apperr.Fail(apperr.CodeMethodNotAllowed, "A mutation is sent by POST.")
+		return apperr.Fail(apperr.CodeMethodNotAllowed, "Send a mutation by POST.")
 	case kind == ast.Subscription && !streamed:
 		return apperr.Fail(apperr.CodeNotAcceptable, "A subscription is answered with Accept: text/event-stream, or over a WebSocket.")
 	case countAttachedContents(operation, asked.Variables) < asked.body.Contents():

@@ -122,7 +122,7 @@ func readBody(r *http.Request) (*upload.Body, error) {
 // errTooLarge reports a body that is too large or has a long string outside an
 // attachment's content.
 func errTooLarge() error {
-	return apperr.Fail(apperr.CodeBodyTooLarge, "A body has at most %d MiB. With addAttachment it may have %d MiB: send contentBase64 as a variable; nothing else may be long.",
+	return apperr.Fail(apperr.CodeBodyTooLarge, "Send a body of at most %d MiB. With addAttachment it may have %d MiB, if contentBase64 is a variable and everything else is short.",
 		maxBody>>20, maxAttachmentBody>>20)
 }
 
@@ -185,9 +185,9 @@ func invalidMember(pointer string) *apperr.Error {
 	name, _, _ := strings.Cut(strings.TrimPrefix(pointer, "/"), "/")
 	switch name {
 	case "query", "operationName", documentID:
-		return apperr.Fail(apperr.CodeParameterInvalid, "In the request, %s is a string.", name)
+		return apperr.Fail(apperr.CodeParameterInvalid, "In the request, %s must be a string.", name)
 	case "variables", "extensions":
-		return apperr.Fail(apperr.CodeParameterInvalid, "In the request, %s is an object.", name)
+		return apperr.Fail(apperr.CodeParameterInvalid, "In the request, %s must be an object.", name)
 	default:
 		return apperr.Fail(apperr.CodeParameterInvalid, "The body is one object, {\"query\": \"…\"}; send operations one by one.")
 	}

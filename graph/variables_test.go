@@ -185,7 +185,7 @@ func TestErrorTextsUseSchemaNames(t *testing.T) {
 		`{ quotes(filter: {createdFrom: "x"}) { totalCount } }`:                            "The argument filter.createdFrom is not right: ",
 		`{ quotes(after: "x") { totalCount } }`:                                            "This cursor is not one of this list; take it from the page before, or leave it out.",
 		`{ nodes(ids: ["` + strings.Repeat(`x","`, 100) + `x"]) { id } }`:                  "The argument ids is not right: Name at most 100 ids.",
-		`{ portfolio(from: "2026-01-01T00:00:00Z", to: "2025-01-01T00:00:00Z") { asOf } }`: "The argument from is not right: It must lie before to.",
+		`{ portfolio(from: "2026-01-01T00:00:00Z", to: "2025-01-01T00:00:00Z") { asOf } }`: "The argument from is not right: It must be before to.",
 	} {
 		require.Contains(t, d.send(t, graphqlRequest{document: document}).Errors[0].Message, says)
 	}

@@ -20,10 +20,10 @@ var (
 		Name: "parapet_rail_calls_total", Help: "Orders that went to a rail, by how the call ended.",
 	}, []string{"rail", "outcome"})
 	mismatchCount = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "parapet_rail_mismatches_total", Help: "Payments that a rail says it made otherwise than ordered. Any increase needs a person at once.",
+		Name: "parapet_rail_mismatches_total", Help: "Payments that differ from their order, as the rail reports them. An operator must investigate any increase at once.",
 	}, []string{"rail"})
 	contradictionCount = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "parapet_rail_contradictions_total", Help: "Answers of a rail against its own word: refused after accepted, or accepted after refused or given up. Any increase needs a person at once.",
+		Name: "parapet_rail_contradictions_total", Help: "Contradictory answers of a rail: refused after accepted, or accepted after refused or given up. An operator must investigate any increase at once.",
 	}, []string{"rail"})
 )
 

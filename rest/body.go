@@ -78,7 +78,7 @@ func (c *requestContext) readBody() ([]byte, error) {
 		return nil, c.bodyTooLarge(limit)
 	case errors.Is(err, upload.ErrTooLarge):
 		c.discardBody()
-		return nil, apperr.Fail(apperr.CodeBodyTooLarge, "Without %s, a body has at most %d MiB.", c.route.fileMember, bodyLimit>>20)
+		return nil, apperr.Fail(apperr.CodeBodyTooLarge, "Without %s, send a body of at most %d MiB.", c.route.fileMember, bodyLimit>>20)
 	case upload.IsStoreError(err):
 		return nil, err
 	case err != nil:
@@ -112,7 +112,7 @@ func (c *requestContext) openBody(limit int64) (io.Reader, error) {
 // received bodies.
 func (c *requestContext) budgetError(exceeded *upload.BudgetExceededError) error {
 	c.discardBody()
-	e := apperr.Fail(apperr.CodeRateLimited, "At most %d MiB of requests of %s are received at once. Wait until others were answered.", exceeded.Limit>>20, exceeded.Scope)
+	e := apperr.Fail(apperr.CodeRateLimited, "At most %d MiB of requests of %s are received at once. Wait until other requests are answered.", exceeded.Limit>>20, exceeded.Scope)
 	e.RetryAfter = time.Second
 	return e
 }
@@ -145,7 +145,7 @@ const maxDiscarded = 32 << 20
 // Expect is answered without sending the body.
 func (c *requestContext) bodyTooLarge(limit int64) error {
 	c.discardBody()
-	return apperr.Fail(apperr.CodeBodyTooLarge, "A body has at most %d MiB here.", limit>>20)
+	return apperr.Fail(apperr.CodeBodyTooLarge, "Send a body of at most %d MiB to this address.", limit>>20)
 }
 
 // discardBody discards the rest of the body.

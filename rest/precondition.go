@@ -44,7 +44,7 @@ func (c *requestContext) setMatchCondition(in any) error {
 		return nil
 	}
 	if c.route.matchTarget == nil {
-		return apperr.Fail(apperr.CodeVersionMismatch, "A write to this address is about no earlier record, so no If-Match but * can be fulfilled.")
+		return apperr.Fail(apperr.CodeVersionMismatch, "This operation changes no earlier record, so If-Match can only be *: leave the header out.")
 	}
 	id := c.route.matchTarget(c, in)
 	if id == "" {

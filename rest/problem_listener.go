@@ -66,11 +66,11 @@ func rawProblem(own, text string) []byte {
 	status, detail := http.StatusBadRequest, "Its request line or a header cannot be read: send HTTP/1.1 as RFC 9112 has it."
 	switch own {
 	case "417":
-		status, detail = http.StatusExpectationFailed, "The only expectation that is met is 100-continue: send no other Expect header."
+		status, detail = http.StatusExpectationFailed, "The only supported expectation is 100-continue: send no other Expect header."
 	case "431":
 		status, detail = http.StatusRequestHeaderFieldsTooLarge, "The request line and the headers are too long: send fewer or shorter headers, 64 KiB at most."
 	case "501":
-		detail = "The only transfer encoding that is read is chunked: send the body in chunks, or with its Content-Length."
+		detail = "The only supported transfer encoding is chunked: send the body in chunks, or with its Content-Length."
 	case "505":
 		detail = "Use HTTP/1.1."
 	default:

@@ -57,7 +57,7 @@ func (c *requestContext) checkRateLimit(ctx context.Context, limiter Limiter, wh
 	if decision.Allowed {
 		return nil
 	}
-	e := apperr.Fail(apperr.CodeRateLimited, "At most %d requests in one go, and %d a second after that. Wait, and spread them.",
+	e := apperr.Fail(apperr.CodeRateLimited, "You can send at most %d requests at once, and then %d a second. Wait, and send them more slowly.",
 		decision.Limit, perSecond(decision))
 	e.RetryAfter = max(decision.RetryAfter, time.Millisecond)
 	return e

@@ -64,11 +64,11 @@ func routingError(c *requestContext, router http.Handler, r *http.Request) *appe
 	}
 	allow := probe.header.Get("Allow")
 	c.Header().Set("Allow", allow)
-	return apperr.Fail(apperr.CodeMethodNotAllowed, "This address takes %s.", allow)
+	return apperr.Fail(apperr.CodeMethodNotAllowed, "This address accepts %s.", allow)
 }
 
 func unknownAddress() *apperr.Error {
-	return apperr.Fail(apperr.CodeNotFound, "There is nothing at this address; the OpenAPI document lists what there is.")
+	return apperr.Fail(apperr.CodeNotFound, "There is no operation at this address; the OpenAPI document lists the operations.")
 }
 
 // probeWriter receives the router's response without sending it.

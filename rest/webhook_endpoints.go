@@ -12,7 +12,7 @@ import (
 var webhookFilters = []string{"status", "partner_reference", "created_from", "created_to"}
 
 type webhookEndpointRequest struct {
-	URL        string   `json:"url" maxLength:"2048" doc:"Where events are to be sent: https, on the public internet, without user name and fragment." example:"https://hooks.example.com/parapet"`
+	URL        string   `json:"url" maxLength:"2048" doc:"The address that events are sent to: https, on the public internet, without user name and fragment." example:"https://hooks.example.com/parapet"`
 	EventTypes []string `json:"event_types,omitzero" minItems:"1" doc:"Types of the events to send; * stands for all types, including those of later releases. All when left out."`
 	Ordered    *bool    `json:"ordered,omitzero" doc:"Whether an event waits until the earlier ones of its subject were delivered or finally failed. false when left out."`
 	PartnerFields

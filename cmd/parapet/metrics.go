@@ -100,7 +100,7 @@ var (
 	oldestUndecidedClaim      = newGaugeDesc("claim_oldest_undecided_seconds", "Time since opening of the claim that waits longest for its first decision.")
 	oldestClaimAwaitingSource = newGaugeDesc("claim_oldest_awaiting_source_seconds", "Time since opening of the claim that waits longest for its source's final values.")
 	overdueReviews            = newGaugeDesc("claim_reviews_overdue", "Deferred claims whose review is more than an hour overdue.")
-	overdueExpiries           = newGaugeDesc("expiries_overdue", "Quotes and policies that no sweep has expired in ten minutes.")
+	overdueExpiries           = newGaugeDesc("expiries_overdue", "Quotes and policies that ended more than ten minutes ago and still have their old state.")
 	invariantViolations       = newGaugeDesc("invariant_violations", "Records that violate an invariant and are not acknowledged.")
 	invariantCheckAge         = newGaugeDesc("invariants_unchecked_seconds", "Time since the oldest check of an invariant.")
 	ordersSetAside            = newGaugeDesc("bank_orders_set_aside", "Accepted orders that are in no bank file, because they differ from what was accepted.")

@@ -8986,7 +8986,7 @@ var sources = []*ast.Source{
   parameter_invalid, cursor_invalid.
   """
   auditLog(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -9003,21 +9003,21 @@ type AuditEntry {
   id: ID!
   "When it was done; for a refused action, when the line was written, up to a minute later."
   at: DateTime!
-  "How it ended."
+  "Whether the action was done or refused."
   outcome: AuditOutcome!
   "The action: the name of the mutation, the operation of the REST API, or the address."
   operation: String!
-  "In which role; null when the token had none."
+  "The role of the actor; null when the token had none."
   actorKind: ActorKind
-  "Who: the person, or the client where there is none."
+  "The person who acted, or the client when the token names no person."
   actor: String!
-  "Who issued the token; an actor is one person at one issuer only. Null for a shell on the server."
+  "The issuer of the token; with actor it identifies the person. Null for a shell on the server."
   issuer: String
-  "Through which OAuth client."
+  "The OAuth client."
   client: String!
   "The partner of the record, or the partner that was refused."
   partner: String
-  "The record it was done to."
+  "Id of the record that was changed."
   subject: ID
   "The operator's reason; what a button of the job console did; or why the action was refused."
   reason: String
@@ -9025,7 +9025,7 @@ type AuditEntry {
   code: String
   "X-Request-Id of the request; of the first one when a refusal repeats."
   requestId: String
-  "How often it happened: a refusal that repeats is one line a minute."
+  "How often it happened: refusals that repeat within a minute are one line."
   times: Long!
 }
 
@@ -9039,19 +9039,19 @@ enum AuditOutcome {
 
 "A filter of the audit log. Members that are left out do not filter."
 input AuditFilter {
-  "Those with this outcome."
+  "Only lines with this outcome."
   outcome: AuditOutcome
-  "Those of one operation, such as decideClaim."
+  "Only lines of this operation, such as decideClaim."
   operation: String
-  "Those of one person or client."
+  "Only lines of this person or client."
   actor: String
-  "Those about one partner."
+  "Only lines about this partner."
   partner: String
-  "Those about one record."
+  "Only lines about this record."
   subject: ID
-  "From this time on."
+  "Only lines from this time on."
   from: DateTime
-  "Before this time."
+  "Only lines before this time."
   to: DateTime
 }
 
@@ -9073,7 +9073,7 @@ type AuditConnection {
 type AuditEdge {
   "The line."
   node: AuditEntry!
-  "Its place in the list."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
 }
 `, BuiltIn: false},
@@ -9083,7 +9083,7 @@ type AuditEdge {
   capacity names the remaining amount. Errors: parameter_invalid, cursor_invalid.
   """
   capacities(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -9107,9 +9107,9 @@ type Capacity {
   product: String!
   "The cell by its south-west corner, such as N23E121, or a station. Null: each cell without a capacity of its own."
   cell: String
-  "The most that may be at risk: the limits left of active policies, whether their cover has begun or not."
+  "The largest sum of limits at risk: the remaining limits of active policies, whether or not their cover has begun."
   limit: Money!
-  "What is at risk now; null when cell is null."
+  "The sum of limits at risk now; null when cell is null."
   atRisk: Money
   "When it was set."
   updatedAt: DateTime!
@@ -9141,7 +9141,7 @@ type CapacityConnection {
 
 "A record of a page."
 type CapacityEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Capacity!
@@ -9155,7 +9155,7 @@ input SetCapacityInput {
   cell: String
   "ISO 4217 code, in capitals. It does not limit policies in other currencies."
   currency: String!
-  "The most that may be at risk, in minor units; with 0 nothing more is sold. Null removes the capacity."
+  "The largest sum of limits at risk, in minor units. 0 stops sales. Null removes the capacity."
   amount: Long
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -9163,9 +9163,9 @@ input SetCapacityInput {
 
 "What was set."
 type SetCapacityPayload {
-  "The capacity as it is now, without what is at risk; null when it was removed."
+  "The capacity as it is now, without the sum at risk; null when it was removed."
   capacity: Capacity
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 `, BuiltIn: false},
@@ -9174,7 +9174,7 @@ type SetCapacityPayload {
   claim("Id of the claim, clm_…." id: ID!): Claim
   "Claims, the newest first. Errors: parameter_invalid, cursor_invalid."
   claims(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -9236,18 +9236,18 @@ type Claim implements Node {
   payouts: [Payout!]!
   "How many payouts the claim has."
   payoutsCount: Long!
-  "Its timeline, oldest first: from the beginning, or the last entries."
+  "The timeline of the claim, oldest first. Give first to read from the beginning, or last for the newest entries."
   timeline(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "The last so many entries instead, 1 to 100."
+    "The number of newest entries to return instead of first, 1 to 100."
     last: Int
   ): TimelineConnection
   "Its messages, oldest first."
   messages(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -9256,7 +9256,7 @@ type Claim implements Node {
   ): MessageConnection
   "Its documents, the newest first."
   attachments(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -9265,7 +9265,7 @@ type Claim implements Node {
   ): AttachmentConnection
   "The accounts that it can be paid to, including its policy's, newest first."
   payoutMethods(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -9336,7 +9336,7 @@ enum ReasonCode {
   OUTSIDE_PLACE
   "It happened in the waiting period."
   WAITING_PERIOD
-  "The limit reduced the amount, or nothing is left of it."
+  "The remaining limit reduced the amount, or the limit is used up."
   LIMIT_EXHAUSTED
   "There is already a claim for what may be the same event."
   DUPLICATE_EVENT
@@ -9422,7 +9422,7 @@ input OpenClaimInput {
 type OpenClaimPayload {
   "The claim."
   claim: Claim!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -9442,7 +9442,7 @@ type ClaimConnection {
 
 "A record of a page."
 type ClaimEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Claim!
@@ -9506,7 +9506,7 @@ type Attachment implements Node {
   fileName: String!
   "Media type; it agreed with the bytes."
   contentType: String!
-  "Bytes."
+  "The size in bytes."
   size: Long!
   "Of the bytes, hexadecimal."
   sha256: String!
@@ -9540,7 +9540,7 @@ input AddMessageInput {
 type AddMessagePayload {
   "The message."
   message: Message!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -9568,7 +9568,7 @@ input AddAttachmentInput {
 type AddAttachmentPayload {
   "The document."
   attachment: Attachment!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -9588,7 +9588,7 @@ type MessageConnection {
 
 "A record of a page."
 type MessageEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Message!
@@ -9610,7 +9610,7 @@ type AttachmentConnection {
 
 "A record of a page."
 type AttachmentEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Attachment!
@@ -9627,7 +9627,7 @@ type AttachmentEdge {
   ends. Scope events:read. Errors: parameter_invalid, cursor_invalid.
   """
   events(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -9654,21 +9654,21 @@ type Event implements Node {
   createdAt: DateTime!
   "An event never changes, except when personal data is removed from it."
   updatedAt: DateTime!
-  "An event never changes: 1."
+  "Always 1: an event never changes."
   version: Long!
   "What happened."
   type: EventType!
   "1, 2, 3 … without gaps, per partner; a cause comes before its effect."
   sequence: Long!
-  "1, and one more after each restore of the history from a backup: later sequences belong to other events than before."
+  "1 at first; each restore of the history from a backup increases it. After a restore, sequences are used again for other events."
   generation: Int!
   "The record that changed."
   subject: EventSubject!
   "When it happened."
   occurredAt: DateTime!
-  "Present when personal data was removed from it: proof of the original data."
+  "Proof of the original data; present only when personal data was removed from the event."
   redaction: EventRedaction
-  "{object}: the subject's record as REST showed it then."
+  "An object with the member object: the subject's record as REST showed it after the change."
   data: JSON!
   "Chains the event to the previous one: SHA-256 in hexadecimal."
   hash: String!
@@ -9676,7 +9676,7 @@ type Event implements Node {
 
 "Proof of an event's data before personal data was removed. hash covers dataHash instead of the digest of the remaining data."
 type EventRedaction {
-  "When."
+  "When the personal data was removed."
   redactedAt: DateTime!
   "SHA-256 of the original data, in hexadecimal."
   dataHash: String!
@@ -9721,9 +9721,9 @@ enum EventType {
   QUOTE_BOUND
   "A quote was not bound in time."
   QUOTE_EXPIRED
-  "A quote was bound: cover runs from the start of its period."
+  "A quote was bound. Cover runs from the start of its period."
   POLICY_ACTIVATED
-  "Nothing is left of the policy's limit."
+  "The limit of the policy is used up."
   POLICY_EXHAUSTED
   "The period of cover is over. Claims for events in the period can still be opened in the reporting window."
   POLICY_EXPIRED
@@ -9787,15 +9787,15 @@ enum EventType {
   WEBHOOK_ENDPOINT_DISABLED
 }
 
-"Which events."
+"Which events to list. Members that are left out do not filter."
 input EventFilter {
-  "Only those with a greater sequence; all when left out."
+  "Only events with a greater sequence; all when left out."
   afterSequence: Long
   "Generation of the event with that sequence; 1 when left out."
   generation: Int
-  "Any of these types; all when left out."
+  "Only events of these types; all types when left out."
   types: [EventType!]
-  "Id of the record they are about."
+  "Only events about the record with this id."
   subject: ID
   "The partner whose feed to read. Operators must give it; partners read their own."
   partner: String
@@ -9805,7 +9805,7 @@ input EventFilter {
 type HistoryProof {
   "The partner."
   partner: String!
-  "Whether nothing has changed."
+  "true when no fault was found."
   intact: Boolean!
   "Numbered events that were checked."
   events: Long!
@@ -9823,13 +9823,13 @@ type HistoryProof {
   publicKey: String!
   "The faults that were found, at most 100."
   faults: [HistoryFault!]!
-  "Ends of the history that restores from backups cut off; an operator confirmed each restore."
+  "The ends of the history that restores from backups removed. An operator confirmed each restore."
   lost: [HistoryLost!]!
 }
 
-"The last signed end of a generation of a history that a restore from a backup has cut off."
+"The last signed end of a generation of the history that a restore from a backup removed."
 type HistoryLost {
-  "Which generation."
+  "The generation of the removed events."
   generation: Int!
   "The last sequence that was signed; there may have been later events."
   sequence: Long!
@@ -9839,7 +9839,7 @@ type HistoryLost {
 
 "A place where a history has changed."
 type HistoryFault {
-  "Where."
+  "The sequence of the event at which the history has changed."
   sequence: Long!
   "missing, changed, unnumbered, cut or checkpoint."
   kind: String!
@@ -9863,7 +9863,7 @@ type EventConnection {
 
 "A record of a page."
 type EventEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Event!
@@ -9905,13 +9905,13 @@ type Invariant {
   says: String!
   "How many records violate it, counted up to 1000."
   violationCount: Int!
-  "The first of them, at most 100, the oldest first."
+  "The violations, oldest first, at most 100."
   violations: [Violation!]
-  "When it was last checked; null before the first time."
+  "When changed records were last checked; null before the first check."
   checkedAt: DateTime
-  "When it was last checked of all records."
+  "When all records were last checked."
   wholeCheckedAt: DateTime
-  "How long that took."
+  "How long the last check took, in milliseconds."
   milliseconds: Long!
 }
 
@@ -9941,7 +9941,7 @@ type ReleaseStop {
   stoppedBy: String!
   "The issuer; with stoppedBy it identifies the operator. Null for parapet."
   stoppedByIssuer: String
-  "Why."
+  "Why releases were stopped."
   reason: String!
   "Its end; null while it lasts."
   resumedAt: DateTime
@@ -9975,13 +9975,13 @@ type ReleaseResumption {
   id: ID!
   "Its state; the last three states are final."
   state: ReleaseResumptionState!
-  "When it was asked for."
+  "When an operator requested it."
   startedAt: DateTime!
-  "Who asked."
+  "The operator who requested it."
   startedBy: String!
   "The issuer; with startedBy it identifies the operator."
   startedByIssuer: String
-  "Why."
+  "Why releases are resumed."
   reason: String!
   "Whether violated invariants were acknowledged."
   acknowledge: Boolean!
@@ -9991,13 +9991,13 @@ type ReleaseResumption {
   total: Int!
   "When it ended; null while it runs."
   finishedAt: DateTime
-  "Why it was refused and what to correct first."
+  "Why the run was refused and what to correct first."
   refusal: String
 }
 
-"Why payouts stop."
+"A stop of releases to begin."
 input StopReleasesInput {
-  "For operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   reason: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -10009,7 +10009,7 @@ type StopReleasesPayload {
   releaseStop: ReleaseStop!
   "Orders that may still reach a rail, because their sender did not end within a minute; null when nothing is being sent."
   leaving: Leaving
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -10031,15 +10031,15 @@ type LeavingOrder {
   partner: String!
   "The rail's idempotency key."
   key: String!
-  "The rail."
+  "The rail that the order is for."
   rail: String!
-  "When the worker took it."
+  "When the worker began to send it."
   startedAt: DateTime!
 }
 
-"Why payouts go on."
+"A stop of releases to end."
 input ResumeReleasesInput {
-  "For operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   reason: String!
   "true: resume although invariants are violated. These violations no longer stop releases; new ones do."
   acknowledge: Boolean! = false
@@ -10053,7 +10053,7 @@ type ResumeReleasesPayload {
   releaseStop: ReleaseStop!
   "The run that makes the waiting payouts due."
   resumption: ReleaseResumption!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 `, BuiltIn: false},
@@ -10064,7 +10064,7 @@ type ResumeReleasesPayload {
   failingJobs: [FailingJobs!]
   "Jobs, newest first; completed jobs are kept for an hour. Scope operator. Errors: validation_failed, parameter_invalid, cursor_invalid."
   jobs(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -10078,26 +10078,26 @@ extend type Mutation {
   Retry jobs now, at most 1000 at once. A job's effect happens once, however often it runs. Scope operator. Errors:
   validation_failed.
   """
-  retryJobs("Which jobs, and why." input: RetryJobsInput!): RetryJobsPayload
+  retryJobs("The jobs and the reason." input: RetryJobsInput!): RetryJobsPayload
   """
   Cancel jobs, at most 1000 at once. A running release is not cancelled, because its order cannot be called back. No payout
   is lost: the sweep enqueues a new job for a due payout within a minute. To stop a payout, block the payout. Scope
   operator. Errors: validation_failed.
   """
-  cancelJobs("Which jobs, and why." input: CancelJobsInput!): CancelJobsPayload
+  cancelJobs("The jobs and the reason." input: CancelJobsInput!): CancelJobsPayload
   "Postpone jobs that are not running yet, at most 1000 at once. The sweep still enqueues a new job for a due payout. Scope operator. Errors: validation_failed."
-  snoozeJobs("Which jobs, until when, and why." input: SnoozeJobsInput!): SnoozeJobsPayload
+  snoozeJobs("The jobs, the time and the reason." input: SnoozeJobsInput!): SnoozeJobsPayload
 }
 
 "The number of jobs of a kind in a state."
 type JobCount {
   "The queue they are in."
   queue: String!
-  "What they do."
+  "Kind of the jobs."
   kind: String!
   "State of the jobs."
   state: JobState!
-  "How many."
+  "The number of jobs."
   count: Long!
   "How long the oldest of them has been due."
   overdueSeconds: Long!
@@ -10105,13 +10105,13 @@ type JobCount {
 
 "Jobs of one kind that failed."
 type FailingJobs {
-  "What they do."
+  "Kind of the jobs."
   kind: String!
-  "How many."
+  "The number of jobs."
   count: Long!
   "The first line of the last error."
   lastError: String!
-  "When that was."
+  "When that error happened."
   lastAt: DateTime!
 }
 
@@ -10119,19 +10119,19 @@ type FailingJobs {
 type Job {
   "The number of the job."
   id: ID!
-  "What it does."
+  "Kind of the job."
   kind: String!
   "The queue it is in."
   queue: String!
-  "Where it stands."
+  "State of the job."
   state: JobState!
   "Its arguments: ids, and addresses without their queries."
   args: JSON!
-  "How often it was tried."
+  "Number of attempts so far."
   attempt: Int!
-  "How often it may be tried."
+  "Maximum number of attempts."
   maxAttempts: Int!
-  "When it was asked for."
+  "When it was enqueued."
   createdAt: DateTime!
   "When it runs, or ran, at the earliest."
   scheduledAt: DateTime!
@@ -10153,7 +10153,7 @@ enum JobState {
   DISCARDED
   "It waits for something else."
   PENDING
-  "It failed and is tried again."
+  "It failed and will be tried again."
   RETRYABLE
   "It is running."
   RUNNING
@@ -10163,13 +10163,13 @@ enum JobState {
 
 "A filter of jobs. Members that are left out do not filter."
 input JobFilter {
-  "These, by their numbers; at most 1000."
+  "Only these jobs, by their numbers; at most 1000."
   ids: [ID!]
-  "Those of a queue."
+  "Only jobs of this queue."
   queue: String
-  "Those of a kind."
+  "Only jobs of this kind."
   kind: String
-  "Those in a state."
+  "Only jobs in this state."
   state: JobState
 }
 
@@ -10177,9 +10177,9 @@ input JobFilter {
 input RetryJobsInput {
   "Which jobs; at least one member must be given."
   filter: JobFilter!
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   reason: String!
-  "Only count them."
+  "true: only count the jobs and change nothing."
   dryRun: Boolean! = false
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -10189,9 +10189,9 @@ input RetryJobsInput {
 input CancelJobsInput {
   "Which jobs; at least one member must be given."
   filter: JobFilter!
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   reason: String!
-  "Only count them."
+  "true: only count the jobs and change nothing."
   dryRun: Boolean! = false
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -10201,11 +10201,11 @@ input CancelJobsInput {
 input SnoozeJobsInput {
   "Which jobs; at least one member must be given."
   filter: JobFilter!
-  "Until when, after now."
+  "The time until which they wait; it must be in the future."
   until: DateTime!
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   reason: String!
-  "Only count them."
+  "true: only count the jobs and change nothing."
   dryRun: Boolean! = false
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -10219,7 +10219,7 @@ type RetryJobsPayload {
   changed: Int!
   "How many matching jobs are running releases, which are not changed."
   kept: Int!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -10231,7 +10231,7 @@ type CancelJobsPayload {
   changed: Int!
   "How many matching jobs are running releases, which are not changed."
   kept: Int!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -10243,7 +10243,7 @@ type SnoozeJobsPayload {
   changed: Int!
   "How many matching jobs are running releases, which are not changed."
   kept: Int!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -10265,14 +10265,14 @@ type JobConnection {
 type JobEdge {
   "The job."
   node: Job!
-  "Its place in the list."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
 }
 `, BuiltIn: false},
 	{Name: "../schema/ledger.graphqls", Input: `extend type Query {
   """
   The balances of the double-entry ledger, by account and currency. A debit is positive, a credit negative, and the balances of
-  a currency sum to zero. Partners see their own, operators everybody's. Scopes policies:read and claims:read. Errors:
+  a currency sum to zero. Partners see their own, operators those of all partners. Scopes policies:read and claims:read. Errors:
   parameter_invalid, partner_mismatch.
   """
   ledger(
@@ -10321,21 +10321,21 @@ enum LedgerAccount {
   RESERVE
   "Credit: accepted by a rail and not confirmed by its report yet."
   RAIL_CLEARING
-  "Credit: money that left."
+  "Credit: money that was paid out."
   PAYOUT
-  "Debit: released money that came back."
+  "Debit: money that was paid out and returned."
   RETURN
 }
 
 "The balance of one account in one currency."
 type LedgerBalance {
-  "Which account."
+  "The account."
   account: LedgerAccount!
   "The partner; null when all partners are summed."
   partner: String
-  "The sum of what was debited."
+  "The sum of the debits."
   debits: Money!
-  "The sum of what was credited."
+  "The sum of the credits."
   credits: Money!
   "Debits less credits."
   balance: Money!
@@ -10355,7 +10355,7 @@ type Statement {
   closing: [LedgerBalance!]
   "The entries, oldest first. Errors: parameter_invalid, cursor_invalid."
   entries(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -10375,17 +10375,17 @@ type LedgerEntry {
   eventId: ID!
   "What happened."
   eventType: EventType!
-  "Which account."
+  "The account."
   account: LedgerAccount!
   "A debit is positive, a credit negative."
   amount: Money!
-  "Whose."
+  "The partner of the entry."
   partner: String!
-  "Under which policy."
+  "Id of the policy."
   policyId: ID!
-  "For which claim; null for a premium."
+  "Id of the claim; null for a premium."
   claimId: ID
-  "For which payout; null for a premium."
+  "Id of the payout; null for a premium."
   payoutId: ID
 }
 
@@ -10407,7 +10407,7 @@ type LedgerEntryConnection {
 type LedgerEntryEdge {
   "The entry."
   node: LedgerEntry!
-  "Its place in the list."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
 }
 `, BuiltIn: false},
@@ -10420,7 +10420,7 @@ type LedgerEntryEdge {
   parameter_invalid, cursor_invalid.
   """
   moratoria(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -10437,7 +10437,7 @@ extend type Mutation {
   "Stop the sale of cover by place, peril and time. What is bound stays in force. Scope operator. Errors: validation_failed."
   declareMoratorium("What to stop." input: DeclareMoratoriumInput!): DeclareMoratoriumPayload
   "End a moratorium before its time; one that is over stays as it is. Scope operator. Errors: not_found."
-  liftMoratorium("Which moratorium." input: LiftMoratoriumInput!): LiftMoratoriumPayload
+  liftMoratorium("The moratorium." input: LiftMoratoriumInput!): LiftMoratoriumPayload
   """
   Set which recent events automatically stop sales around them. An earthquake or a storm is known before its claims are, and
   no cover may be bought because of it. A server ships with these rules: 300 km and three days around an earthquake of
@@ -10465,13 +10465,13 @@ type Moratorium implements Node {
   startsAt: DateTime!
   "Its end, not included."
   endsAt: DateTime!
-  "When it was ended before its time."
+  "When an operator lifted it; null otherwise."
   liftedAt: DateTime
   "Id of the occurrence that caused it by a rule; null when an operator did."
   occurrenceId: ID
   "The public reason; refusals show it."
   reason: String!
-  "Who made it, or the rule. Null for partners."
+  "The operator or the rule that declared it. Null for partners."
   author: String
   "The issuer; with author it identifies the operator. Null for Parapet itself, and for partners."
   authorIssuer: String
@@ -10479,7 +10479,7 @@ type Moratorium implements Node {
 
 "Which moratoria to list."
 input MoratoriumFilter {
-  "Those that are over or lifted, too."
+  "Whether to list moratoria that are over or lifted too."
   past: Boolean! = false
 }
 
@@ -10499,7 +10499,7 @@ type MoratoriumConnection {
 
 "A record of a page."
 type MoratoriumEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Moratorium!
@@ -10513,9 +10513,9 @@ type MoratoriumRule {
   measure: String!
   "The smallest value that stops sales."
   minimum: Decimal!
-  "How far around the place of the event, or each fix of the storm."
+  "The radius around the place of the event, or around each fix of the storm."
   radiusKm: Float!
-  "How long, from the event."
+  "The duration, from the time of the event."
   lasts: Duration!
   "When it was set."
   updatedAt: DateTime!
@@ -10529,7 +10529,7 @@ type MoratoriumRule {
 input DeclareMoratoriumInput {
   "The peril that is not sold; every peril when left out."
   kind: Peril
-  "Where; everywhere when left out."
+  "The place; everywhere when left out."
   place: PlaceInput
   "Its beginning; now when left out."
   startsAt: DateTime
@@ -10551,9 +10551,9 @@ input PlaceInput {
 
 "A centre and a radius."
 input CircleInput {
-  "Of the centre, degrees from -90 to 90."
+  "Latitude of the centre, degrees from -90 to 90."
   latitude: Float!
-  "Of the centre, degrees from -180 to 180."
+  "Longitude of the centre, degrees from -180 to 180."
   longitude: Float!
   "More than 0 and at most 20100."
   radiusKm: Float!
@@ -10563,13 +10563,13 @@ input CircleInput {
 type DeclareMoratoriumPayload {
   "The moratorium."
   moratorium: Moratorium!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A moratorium to lift."
 input LiftMoratoriumInput {
-  "Which moratorium."
+  "Id of the moratorium."
   moratoriumId: ID!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -10579,7 +10579,7 @@ input LiftMoratoriumInput {
 type LiftMoratoriumPayload {
   "The moratorium as it is now."
   moratorium: Moratorium!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -10593,13 +10593,13 @@ input SetMoratoriumRuleInput {
   clientMutationId: String
 }
 
-"What stops sales, where and for how long."
+"The smallest value, the radius and the duration of a rule."
 input MoratoriumRuleInput {
   "The smallest value that stops sales."
   minimum: Decimal!
-  "How far around, more than 0 and at most 5000."
+  "The radius in km, more than 0 and at most 5000."
   radiusKm: Float!
-  "How long from the event, at most 30 days."
+  "The duration from the time of the event, at most 30 days."
   lasts: Duration!
 }
 
@@ -10607,7 +10607,7 @@ input MoratoriumRuleInput {
 type SetMoratoriumRulePayload {
   "The rule as it is now; null when it was removed."
   rule: MoratoriumRule
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 `, BuiltIn: false},
@@ -10629,7 +10629,7 @@ type SetMoratoriumRulePayload {
 
 "A batch of measurements to rehearse."
 input RehearseObservationsInput {
-  "1 to 1000."
+  "The observations, 1 to 1000."
   observations: [ObservationInput!]!
   "Whether these are all fixes of one storm; see RecordObservationsInput."
   finalTrack: Boolean! = false
@@ -10639,15 +10639,15 @@ input RehearseObservationsInput {
 
 "What was rehearsed."
 type RehearseObservationsPayload {
-  "The result of each, in the order of the batch."
+  "The result of each observation, in the order of the batch."
   results: [ObservationResult!]!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A batch of measurements."
 input RecordObservationsInput {
-  "1 to 1000."
+  "The observations, 1 to 1000."
   observations: [ObservationInput!]!
   """
   true when these are all fixes of one storm, with final values. Preliminary fixes of the same source that are missing here
@@ -10671,7 +10671,7 @@ input ObservationInput {
   occurredAt: DateTime
   "Whether the values are preliminary or final, or the reading is retracted."
   stage: ObservationStage!
-  "Increases with each revision of the source; an older revision that arrives late changes nothing."
+  "The number of the source's revision. It must increase: an older revision that arrives late changes nothing."
   revision: Long
   "The location of an earthquake or a storm's fix."
   location: PointInput
@@ -10703,21 +10703,21 @@ input MeasuredInput {
 
 "What was recorded."
 type RecordObservationsPayload {
-  "The result of each, in the order of the batch."
+  "The result of each observation, in the order of the batch."
   results: [ObservationResult!]!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "The result of one observation."
 type ObservationResult {
-  "Its place in the batch, from 0."
+  "The index of the observation in the batch, from 0."
   index: Int!
   "The result."
   result: RecordingResult!
   "Id of the observation, obs_…; null when rejected."
   id: ID
-  "What is wrong with it; empty unless rejected."
+  "The errors of the observation; empty unless it was rejected."
   errors: [FieldError!]!
 }
 
@@ -10727,9 +10727,9 @@ enum RecordingResult {
   CREATED
   "It replaces an earlier report of the source."
   REVISED
-  "It was known already; nothing changed."
+  "It was recorded before; nothing changed."
   UNCHANGED
-  "It is wrong and was not stored."
+  "It is invalid and was not stored."
   REJECTED
 }
 
@@ -10737,9 +10737,9 @@ enum RecordingResult {
 type FieldError {
   "RFC 6901, into the observation as it was given: /measures/0/unit."
   pointer: String!
-  "The error as a code."
+  "The code of the error."
   code: String!
-  "What is allowed."
+  "What is wrong or what is allowed, in a sentence."
   detail: String!
 }
 `, BuiltIn: false},
@@ -10751,7 +10751,7 @@ type FieldError {
   see what a partner rehearsed. Scope claims:read. Errors: parameter_invalid, cursor_invalid.
   """
   occurrences(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -10764,7 +10764,7 @@ type FieldError {
   observation("Id of the observation, obs_…." id: ID!): Observation
   "What sources measured, the newest recorded first. Scope claims:read. Errors: parameter_invalid, cursor_invalid."
   observations(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -10836,7 +10836,7 @@ type Occurrence implements Node {
   policies whose place it touched during their cover. Partners see their own. Scope policies:read. Errors: cursor_invalid.
   """
   policies(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -10845,7 +10845,7 @@ type Occurrence implements Node {
   ): ExplanationConnection
   "Its observations, the newest recorded first. At a station, its days."
   observations(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -10870,7 +10870,7 @@ type Observation implements Node {
   sourceEventId: String!
   "What was measured."
   kind: ObservationKind!
-  "When."
+  "When it was measured."
   occurredAt: DateTime!
   "Whether its values are final."
   stage: ObservationStage!
@@ -10924,7 +10924,7 @@ type OccurrenceConnection {
 
 "A record of a page."
 type OccurrenceEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Occurrence!
@@ -10946,7 +10946,7 @@ type ObservationConnection {
 
 "A record of a page."
 type ObservationEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Observation!
@@ -10968,7 +10968,7 @@ type ExplanationConnection {
 
 "A record of a page."
 type ExplanationEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Explanation!
@@ -10976,15 +10976,15 @@ type ExplanationEdge {
 
 "What a hypothetical occurrence would cost."
 type Exposure {
-  "When it happens, by assumption."
+  "The assumed time of the occurrence."
   occurredAt: DateTime!
-  "The sums, one a currency."
+  "The sums, one for each currency."
   totals: [ExposureTotal!]!
   "The paying claims by share of the limit; bands without any are left out."
   bands: [ExposureBand!]!
   "The policies that it affects, the largest payment first. Errors: cursor_invalid."
   policies(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -10999,7 +10999,7 @@ type ExposureTotal {
   currency: String!
   "Policies whose place it touches during their cover."
   touched: Int!
-  "Those whose trigger it misses."
+  "Policies whose place it touches but whose trigger it misses."
   nearMisses: Int!
   "Claims that would be approved."
   paying: Int!
@@ -11009,7 +11009,7 @@ type ExposureTotal {
   payable: Money!
 }
 
-"Claims that would be approved, of one currency and one range of factors."
+"Claims of one currency and one range of factors that would be approved."
 type ExposureBand {
   "ISO 4217 code."
   currency: String!
@@ -11017,7 +11017,7 @@ type ExposureBand {
   from: Decimal!
   "Upper bound of the share of the limit, included."
   to: Decimal!
-  "How many."
+  "The number of claims."
   claims: Int!
   "The sum of their amounts, before the remaining limits are applied."
   owed: Money!
@@ -11055,7 +11055,7 @@ type Explanation {
   payable: Money!
   "To the centre of the circle, two decimals; null at a station."
   distanceKm: Float
-  "The index counts within this radius; null at a station."
+  "The radius of the circle in km; null at a station."
   radiusKm: Float
   "Whether the source's values are final."
   stage: DeterminationStage!
@@ -11067,11 +11067,11 @@ type Explanation {
   claim: ClaimBrief
 }
 
-"A claim by its id and state."
+"The id and the state of a claim."
 type ClaimBrief {
   "Id of the claim, clm_…."
   id: ID!
-  "Where it stands."
+  "State of the claim."
   status: ClaimStatus!
 }
 
@@ -11202,17 +11202,17 @@ input WhatIfDayInput {
   Withdraw a claim that is opened or deferred. No new claim can be opened for its occurrence. Scope claims:write for a
   partner's own claim; operators can withdraw any. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
-  withdrawClaim("Which claim." input: WithdrawClaimInput!): WithdrawClaimPayload
+  withdrawClaim("The claim." input: WithdrawClaimInput!): WithdrawClaimPayload
   """
   Hold a payout that is pending or blocked. A payout that was sent to the rail cannot be held. Scope operator. Errors:
   not_found, validation_failed, version_mismatch, state_conflict.
   """
-  blockPayout("Which payout, and why." input: BlockPayoutInput!): BlockPayoutPayload
+  blockPayout("The payout and the reason." input: BlockPayoutInput!): BlockPayoutPayload
   """
   Lift a hold. The payout continues unless something else blocks it; then blockedReason says what. Scope operator. Errors:
   not_found, validation_failed, version_mismatch, state_conflict.
   """
-  unblockPayout("Which payout, and why." input: UnblockPayoutInput!): UnblockPayoutPayload
+  unblockPayout("The payout and the reason." input: UnblockPayoutInput!): UnblockPayoutPayload
   """
   Make a product version available to quotes. Publishing the same document again changes nothing. Scope operator. Errors:
   validation_failed with the place of every fault in the document, including worked examples that fail; state_conflict when
@@ -11280,11 +11280,11 @@ enum HoldReason {
 
 "A policy to cancel."
 input CancelPolicyInput {
-  "Which policy."
+  "Id of the policy."
   policyId: ID!
   "Cancel only if it still has this version; otherwise version_mismatch."
   version: Long
-  "Why, for operators' eyes, 1 to 2000 characters. Required for operators; partners leave it out."
+  "The reason, shown to operators only, 1 to 2000 characters. Required for operators; partners leave it out."
   reason: String
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -11294,13 +11294,13 @@ input CancelPolicyInput {
 type CancelPolicyPayload {
   "The policy as it is now."
   policy: Policy!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A decision of a claim."
 input DecideClaimInput {
-  "Which claim."
+  "Id of the claim."
   claimId: ID!
   "Decide only if it still has this version; otherwise version_mismatch."
   version: Long
@@ -11322,7 +11322,7 @@ input DecideClaimInput {
   claim, with its own event claim.message_added.
   """
   message: String
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   note: String
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -11332,17 +11332,17 @@ input DecideClaimInput {
 type DecideClaimPayload {
   "The claim as it is now."
   claim: Claim!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A claim to withdraw."
 input WithdrawClaimInput {
-  "Which claim."
+  "Id of the claim."
   claimId: ID!
   "Withdraw only if it still has this version; otherwise version_mismatch."
   version: Long
-  "Why, for operators' eyes, 1 to 2000 characters. Partners leave it out."
+  "The reason, shown to operators only, 1 to 2000 characters. Partners leave it out."
   note: String
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -11352,19 +11352,19 @@ input WithdrawClaimInput {
 type WithdrawClaimPayload {
   "The claim as it is now."
   claim: Claim!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A payout to hold."
 input BlockPayoutInput {
-  "Which payout."
+  "Id of the payout."
   payoutId: ID!
   "Hold only if it still has this version; otherwise version_mismatch."
   version: Long
   "The public reason."
   reason: HoldReason!
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   note: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -11374,17 +11374,17 @@ input BlockPayoutInput {
 type BlockPayoutPayload {
   "The payout as it is now."
   payout: Payout!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A hold to lift."
 input UnblockPayoutInput {
-  "Which payout."
+  "Id of the payout."
   payoutId: ID!
   "Lift only if it still has this version; otherwise version_mismatch."
   version: Long
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   note: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -11394,7 +11394,7 @@ input UnblockPayoutInput {
 type UnblockPayoutPayload {
   "The payout as it is now."
   payout: Payout!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -11410,7 +11410,7 @@ input PublishProductInput {
 type PublishProductPayload {
   "The product, as quotes find it from now on."
   product: Product!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 `, BuiltIn: false},
@@ -11419,7 +11419,7 @@ type PublishProductPayload {
   partner("The partner's slug." slug: String!): Partner
   "All partners, by slug. Scope operator. Errors: cursor_invalid."
   partners(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -11445,7 +11445,7 @@ extend type Mutation {
 type Partner {
   "Immutable; the claim partner of the partner's tokens."
   slug: String!
-  "The name that operators use."
+  "The name of the partner, shown to operators."
   name: String!
   "Whether its requests are accepted."
   status: PartnerStatus!
@@ -11481,7 +11481,7 @@ type PartnerConnection {
 
 "A record of a page."
 type PartnerEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Partner!
@@ -11497,47 +11497,47 @@ input RegisterPartnerInput {
   clientMutationId: String
 }
 
-"Who was registered."
+"The partner that was registered."
 type RegisterPartnerPayload {
   "The partner."
   partner: Partner!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A partner to disable."
 input DisablePartnerInput {
-  "Which partner."
+  "Slug of the partner."
   slug: String!
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   reason: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"Who was disabled."
+"The partner that was disabled."
 type DisablePartnerPayload {
   "The partner."
   partner: Partner!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A partner to enable."
 input EnablePartnerInput {
-  "Which partner."
+  "Slug of the partner."
   slug: String!
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   reason: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"Who was enabled."
+"The partner that was enabled."
 type EnablePartnerPayload {
   "The partner."
   partner: Partner!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 `, BuiltIn: false},
@@ -11546,7 +11546,7 @@ type EnablePartnerPayload {
   payout("Id of the payout, pay_…." id: ID!): Payout
   "Payouts, the newest first. Errors: parameter_invalid, cursor_invalid."
   payouts(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -11586,9 +11586,9 @@ type Payout implements Node {
   payoutMethod: PayoutMethod
   "State of the payout."
   status: PayoutStatus!
-  "How much."
+  "The amount."
   amount: Money!
-  "Why it is blocked; null unless it is."
+  "Why the payout is blocked; null unless it is blocked."
   blockedReason: BlockedReason
   "How often a rail was called."
   attempts: Int!
@@ -11620,7 +11620,7 @@ enum PayoutStatus {
   RECONCILING
   "The rail's own report confirms it."
   RECONCILED
-  "It came back."
+  "The money came back."
   RETURNED
   "It will never be sent."
   CANCELLED
@@ -11660,7 +11660,7 @@ type PayoutConnection {
 
 "A record of a page."
 type PayoutEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Payout!
@@ -11687,7 +11687,7 @@ input PayoutFilter {
   payoutMethod("Id of the payout method, pmt_…." id: ID!): PayoutMethod
   "Payout methods, the newest first. Errors: parameter_invalid, cursor_invalid."
   payoutMethods(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -11727,9 +11727,9 @@ type PayoutMethod implements Node {
   claimId: ID
   "Id of the policy whose claims it serves; null when it serves one claim."
   policyId: ID
-  "What kind of account."
+  "The kind of account."
   type: AccountType!
-  "Whose account it is."
+  "The holder of the account."
   beneficiary: Beneficiary!
   "ISO 4217 code."
   currency: String!
@@ -11745,11 +11745,11 @@ type PayoutMethod implements Node {
 
 "A kind of account."
 enum AccountType {
-  "By its IBAN."
+  "An account with an IBAN."
   IBAN
-  "At a bank of the United States."
+  "An account at a bank of the United States."
   US_BANK_ACCOUNT
-  "Of a mobile money operator."
+  "A mobile money account."
   MOBILE_MONEY
 }
 
@@ -11767,7 +11767,7 @@ enum PayoutMethodStatus {
 
 "Who is paid."
 type Beneficiary {
-  "Name of the account's holder."
+  "Name of the holder of the account."
   name: String!
   "ISO 3166-1 alpha-2."
   country: String!
@@ -11785,11 +11785,11 @@ type Display {
 
 "The rail's answer about an account."
 type Verification {
-  "How it was checked."
+  "How the account was checked."
   method: String!
-  "When."
+  "When the rail checked the account."
   checkedAt: DateTime!
-  "The result, as a code."
+  "The code of the result."
   code: String!
 }
 
@@ -11801,7 +11801,7 @@ input RecordPayoutMethodInput {
   policyId: ID
   "The kind of account; it names the one member that has the number."
   type: AccountType!
-  "Whose account it is."
+  "The holder of the account."
   beneficiary: BeneficiaryInput!
   "ISO 4217, in capitals."
   currency: String!
@@ -11821,7 +11821,7 @@ input RecordPayoutMethodInput {
 
 "Who is paid."
 input BeneficiaryInput {
-  "Name of the account's holder."
+  "Name of the holder of the account."
   name: String!
   "ISO 3166-1 alpha-2, in capitals."
   country: String!
@@ -11831,7 +11831,7 @@ input BeneficiaryInput {
 input IBANInput {
   "With or without spaces; its check digits and its country's length are checked."
   iban: String!
-  "Of the bank, when you know it."
+  "The BIC of the bank, if you know it."
   bic: String
 }
 
@@ -11847,9 +11847,9 @@ input USBankAccountInput {
 
 "A kind of account at a bank of the United States."
 enum USAccountType {
-  "For daily payments."
+  "A checking account."
   CHECKING
-  "For saving."
+  "A savings account."
   SAVINGS
 }
 
@@ -11865,7 +11865,7 @@ input MobileMoneyInput {
 type RecordPayoutMethodPayload {
   "The account, masked."
   payoutMethod: PayoutMethod!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -11885,7 +11885,7 @@ type PayoutMethodConnection {
 
 "A record of a page."
 type PayoutMethodEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: PayoutMethod!
@@ -11914,7 +11914,7 @@ input PayoutMethodFilter {
   policy("Id of the policy, pol_…." id: ID!): Policy
   "Policies, the newest first. Errors: parameter_invalid, cursor_invalid."
   policies(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -11934,7 +11934,7 @@ extend type Mutation {
   bindPolicy("What to bind." input: BindPolicyInput!): BindPolicyPayload
 }
 
-"Cover that was bound; the record stays after its period."
+"Cover that was bound. The record is kept after the period of cover."
 type Policy implements Node {
   "Id of the policy, pol_…."
   id: ID!
@@ -11966,45 +11966,45 @@ type Policy implements Node {
   product: Product
   "The person or company that holds the policy."
   policyholder: Person
-  "As it was quoted."
+  "The cover, as it was quoted."
   cover: Cover!
   "SHA-256 of the canonical terms: equal terms have equal hashes."
   termsHash: String!
-  "What it costs."
+  "The premium."
   premium: Money!
   "The largest total that the policy pays."
   limit: Money!
-  "What is left of the limit."
+  "The part of the limit that is not used."
   limitRemaining: Money!
   "When cover starts, included."
   effectiveAt: DateTime!
   "When cover ends, not included."
   expiresAt: DateTime!
-  "When it was cancelled; null unless it was."
+  "When the policy was cancelled; null unless it was cancelled."
   cancelledAt: DateTime
   "How many claims the policy has."
   claimsCount: Long!
   "Its claims, newest first. Scope claims:read."
   claims(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
     "The newest first when left out."
     order: Order
   ): ClaimConnection
-  "Its own changes and the timelines of its claims in one list, oldest first: from the beginning, or the last entries."
+  "The policy's own changes and the timelines of its claims in one list, oldest first. Give first to read from the beginning, or last for the newest entries."
   timeline(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "The last so many entries instead, 1 to 100."
+    "The number of newest entries to return instead of first, 1 to 100."
     last: Int
   ): TimelineConnection
   "The accounts that its claims can be paid to, including accounts of single claims, newest first. Scope claims:read."
   payoutMethods(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -12017,7 +12017,7 @@ type Policy implements Node {
 enum PolicyStatus {
   "It is bound, even if its cover has not begun."
   ACTIVE
-  "Nothing is left of its limit."
+  "Its limit is used up."
   EXHAUSTED
   "Its period is over; claims are possible until the reporting window ends."
   EXPIRED
@@ -12057,7 +12057,7 @@ input BindPolicyInput {
 type BindPolicyPayload {
   "The cover."
   policy: Policy!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -12077,7 +12077,7 @@ type PolicyConnection {
 
 "A record of a page."
 type PolicyEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Policy!
@@ -12229,7 +12229,7 @@ type PlaceCell {
 type ClaimFigure {
   "The state they are in."
   status: ClaimStatus!
-  "How many."
+  "The number of claims."
   count: Long!
   "What they are owed; claims that are not decided are owed nothing yet."
   amount: Money!
@@ -12239,7 +12239,7 @@ type ClaimFigure {
 type PayoutFigure {
   "The state they are in."
   status: PayoutStatus!
-  "How many."
+  "The number of payouts."
   count: Long!
   "Their sum."
   amount: Money!
@@ -12281,7 +12281,7 @@ type DoubtFigure {
   olderThan: Duration!
   "Upper bound of their age, not included; null for the oldest."
   under: Duration
-  "How many."
+  "The number of payouts."
   count: Long!
   "Their sum."
   amount: Money!
@@ -12292,7 +12292,7 @@ type DoubtFigure {
   product("Key of the product, such as quake-circle." key: String!): Product
   "The newest versions of all products, by key. Scope products:read. Errors: cursor_invalid."
   products(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -12395,7 +12395,7 @@ type WorkedExample {
   daily: [Decimal]
   "Whether the trigger is met."
   met: Boolean!
-  "Why."
+  "The reason of the result."
   reason: ReasonCode!
   "The measured index; null when nothing touches the place."
   index: Decimal
@@ -12407,9 +12407,9 @@ type WorkedExample {
 
 "An earthquake of a worked example."
 type ExampleEarthquake {
-  "Of the epicentre, WGS84 degrees."
+  "Latitude of the epicentre, WGS84 degrees."
   latitude: Float!
-  "Of the epicentre, WGS84 degrees."
+  "Longitude of the epicentre, WGS84 degrees."
   longitude: Float!
   "Moment magnitude."
   magnitude: Decimal!
@@ -12421,9 +12421,9 @@ type ExampleEarthquake {
 type ExampleFix {
   "Hours after the start of cover."
   hour: Int!
-  "Of its centre, WGS84 degrees."
+  "Latitude of the centre, WGS84 degrees."
   latitude: Float!
-  "Of its centre, WGS84 degrees."
+  "Longitude of the centre, WGS84 degrees."
   longitude: Float!
   "Maximum sustained wind in knots; null when the source gives none."
   windKn: Decimal
@@ -12445,7 +12445,7 @@ type ProductConnection {
 
 "A record of a page."
 type ProductEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Product!
@@ -12456,7 +12456,7 @@ type ProductEdge {
   quote("Id of the quote, quo_…." id: ID!): Quote
   "Quotes, the newest first. Errors: parameter_invalid, cursor_invalid."
   quotes(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -12498,9 +12498,9 @@ type Quote implements Node {
   productVersion: Int!
   "The product, in the version that was quoted. Scope products:read."
   product: Product
-  "Whether it can be bound."
+  "The state of the quote: whether it can be bound."
   status: QuoteStatus!
-  "As given, with defaults filled in."
+  "The context of the request, with defaults filled in."
   context: JSON!
   "Members of context that the product does not know."
   ignoredContext: [String!]!
@@ -12508,7 +12508,7 @@ type Quote implements Node {
   cover: Cover!
   "SHA-256 of the canonical terms: equal terms have equal hashes."
   termsHash: String!
-  "What it costs, line by line."
+  "The premium, line by line."
   price: Price!
   "What the price was computed from."
   basis: Basis!
@@ -12520,14 +12520,14 @@ type Quote implements Node {
   edition of the data set or another formula. The quote keeps its sums.
   """
   weighedEvents(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
     "The newest first when left out."
     order: Order
   ): WeighedEventConnection
-  "Until when it can be bound."
+  "The time until which the quote can be bound."
   expiresAt: DateTime!
   "The moratorium that stops the quote from being bound now; null when there is none, and once the quote is bound or expired."
   moratorium: QuoteMoratorium
@@ -12539,7 +12539,7 @@ type Quote implements Node {
 
 "The state of a quote."
 enum QuoteStatus {
-  "It waits to be bound, until it expires."
+  "It can be bound until it expires."
   PRICED
   "It became a policy."
   BOUND
@@ -12559,9 +12559,9 @@ type Price {
 
 "One part of the premium."
 type PriceLine {
-  "Which part."
+  "The kind of the line."
   kind: PriceLineKind!
-  "How much."
+  "The amount."
   amount: Money!
 }
 
@@ -12693,7 +12693,7 @@ type WeighedEventConnection {
 
 "A record of a page."
 type WeighedEventEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: WeighedEvent!
@@ -12721,7 +12721,7 @@ type PastEvent {
   distanceKm: Float
   "Share of the limit."
   factor: Decimal!
-  "What this event alone would have paid."
+  "The payout that this event alone would have caused."
   payout: Money!
 }
 
@@ -12746,7 +12746,7 @@ input CreateQuoteInput {
 type CreateQuotePayload {
   "The offer."
   quote: Quote!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -12766,7 +12766,7 @@ type QuoteConnection {
 
 "A record of a page."
 type QuoteEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Quote!
@@ -12790,7 +12790,7 @@ input QuoteFilter {
 
 "A moratorium that stops a quote from being bound."
 type QuoteMoratorium {
-  "Why this cover is not sold."
+  "The reason why this cover is not sold."
   reason: String!
   "When it ends. Cover that starts then, or later, can be bound."
   endsAt: DateTime!
@@ -12848,7 +12848,7 @@ type RailAdoption {
   proposedBy: String!
   "The issuer; with proposedBy it identifies the operator."
   proposedByIssuer: String
-  "How they knew."
+  "How the operator knew that both are one bank."
   reason: String!
   "When another operator confirmed it; it holds from then on."
   confirmedAt: DateTime
@@ -12856,7 +12856,7 @@ type RailAdoption {
   confirmedBy: String
   "The issuer; with confirmedBy it identifies the operator."
   confirmedByIssuer: String
-  "How they knew."
+  "How the operator knew that both are one bank."
   confirmedReason: String
 }
 
@@ -12866,7 +12866,7 @@ input AdoptRailInput {
   from: ID!
   "The new one."
   to: ID!
-  "How you know, for operators' eyes, 1 to 2000 characters."
+  "How you know that both are one bank, shown to operators only, 1 to 2000 characters."
   reason: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -12876,7 +12876,7 @@ input AdoptRailInput {
 type AdoptRailPayload {
   "The adoption as it is now."
   adoption: RailAdoption!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 `, BuiltIn: false},
@@ -12923,7 +12923,7 @@ type ReconciliationException {
   reference: String
   "The amount in the report, or the missing amount."
   amount: Money
-  "Which account, masked."
+  "The account, masked."
   account: String
   "The rail's status of the payment; null without a report."
   status: ReportLineStatus
@@ -12939,7 +12939,7 @@ type ReconciliationException {
   closedBy: String
   "The issuer; with closedBy it identifies the operator."
   closedByIssuer: String
-  "Its cause."
+  "The cause of the difference."
   closedReason: String
 }
 
@@ -12949,17 +12949,17 @@ enum ReconciliationExceptionKind {
   MISSING
   "The line matches no payout."
   UNKNOWN
-  "Another amount or currency."
+  "The report has another amount or currency."
   AMOUNT
-  "Another account than the payout was meant for."
+  "The report has another account than the payout."
   BENEFICIARY
   "Money moved for a payout that was not with the rail."
   STATE
-  "It was reported before."
+  "The payment was reported before."
   DUPLICATE
   "The rail refused what it had accepted, or accepted what it had refused or an operator had given up."
   CONTRADICTION
-  "Money that had come back went out again."
+  "Money that had been returned was paid again."
   REVERSED
   "The line could not be matched; detail says why."
   UNMATCHED
@@ -12975,7 +12975,7 @@ enum ReportLineResult {
   RETURNED
   "The rail refused it."
   REJECTED
-  "It is on its way."
+  "The payment is not completed yet."
   UNDERWAY
   "An exception: the line matches no payout."
   UNKNOWN
@@ -12995,13 +12995,13 @@ enum ReportLineResult {
 
 "A rail's status of a payment."
 enum ReportLineStatus {
-  "It arrived."
+  "The money arrived."
   SETTLED
   "It was refused."
   REJECTED
-  "It came back."
+  "The money came back."
   RETURNED
-  "It is on its way."
+  "The payment is not completed yet."
   UNDERWAY
 }
 
@@ -13009,19 +13009,19 @@ enum ReportLineStatus {
 type ReportResult {
   "The result."
   result: ReportLineResult!
-  "How many."
+  "The number of lines."
   lines: Int!
 }
 
 "A rail's report."
 input ReconcileInput {
-  "Which rail."
+  "Name of the rail."
   rail: String!
   "The rail's own name of the report."
   name: String!
-  "The number of lines that it announces."
+  "The number of lines that the report announces."
   lineCount: Int!
-  "The sums of its lines that it announces, by currency."
+  "The sums that the report announces, by currency."
   sums: [MoneyInput!]!
   "When it was made: payouts that were released before and never confirmed are reported as missing. Null: do not look for missing payouts."
   until: DateTime
@@ -13037,7 +13037,7 @@ input ReportLineInput {
   key: String! = ""
   "The rail's own reference."
   reference: String! = ""
-  "How much."
+  "The amount."
   amount: MoneyInput!
   "Which account was paid, masked as in iban ····3000; empty when the report does not say."
   account: String! = ""
@@ -13053,13 +13053,13 @@ input ReportLineInput {
 type ReconcilePayload {
   "Id of the report, rep_…."
   reportId: ID!
-  "Whether it had been read before; then nothing changed."
+  "Whether this report was applied before; then nothing changed."
   again: Boolean!
   "Lines by result."
   results: [ReportResult!]!
-  "How many payouts this report should have confirmed."
+  "The number of payouts that this report should have confirmed."
   missing: Int!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -13067,7 +13067,7 @@ type ReconcilePayload {
 input CloseReconciliationExceptionInput {
   "Which."
   id: ID!
-  "Its cause, 1 to 2000 characters."
+  "The cause of the difference, 1 to 2000 characters."
   reason: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -13077,7 +13077,7 @@ input CloseReconciliationExceptionInput {
 type CloseReconciliationExceptionPayload {
   "The exception as it is now."
   reconciliationException: ReconciliationException!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 `, BuiltIn: false},
@@ -13089,25 +13089,25 @@ type CloseReconciliationExceptionPayload {
   and the audit log (voidApprovals) show it. While a payout method that would replace the shown one is being verified,
   approvals are refused. Scope operator. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
-  approvePayout("Which payout." input: ApprovePayoutInput!): ApprovePayoutPayload
+  approvePayout("The payout." input: ApprovePayoutInput!): ApprovePayoutPayload
   """
-  Release a payout now that has all required approvals. A payout that was already sent is returned unchanged. Scope
+  Release a payout that has all required approvals. A payout that was already sent is returned unchanged. Scope
   operator. Errors: not_found, validation_failed, version_mismatch, state_conflict, which says what is missing.
   """
-  releasePayout("Which payout, and why." input: ReleasePayoutInput!): ReleasePayoutPayload
+  releasePayout("The payout and the reason." input: ReleasePayoutInput!): ReleasePayoutPayload
   """
   Resolve a payout in doubt (RECONCILING) or with a RAIL_MISMATCH by evidence. A payout that was not paid is blocked as
   OPERATOR_HOLD and gets a new key. A mismatch is cancelled; unless it is settled, another payout replaces it, which must be
   approved. Scope operator. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
-  resolvePayout("Which payout, and what the evidence shows." input: ResolvePayoutInput!): ResolvePayoutPayload
+  resolvePayout("The payout and what the evidence shows." input: ResolvePayoutInput!): ResolvePayoutPayload
   """
   Close a PENDING or held payout whose beneficiary already has the money, for example after a restore from a backup. The
   first operator proposes it, which holds the payout; another operator confirms it with the same reference. Then the payout
   is CANCELLED and its claim counts it as paid. unblockPayout withdraws a proposal. Scope operator. Errors: not_found,
   validation_failed, version_mismatch, state_conflict.
   """
-  settlePayoutExternally("Which payout, and the evidence." input: SettlePayoutExternallyInput!): SettlePayoutExternallyPayload
+  settlePayoutExternally("The payout and the evidence." input: SettlePayoutExternallyInput!): SettlePayoutExternallyPayload
 }
 
 extend type Payout {
@@ -13131,9 +13131,9 @@ type PayoutApproval {
 type PayoutDestination {
   "The payout method."
   payoutMethodId: ID!
-  "What kind of account."
+  "The kind of account."
   type: AccountType!
-  "Whose account it is."
+  "The holder of the account."
   beneficiary: Beneficiary!
   "The part of the number that may be shown, and the institution."
   display: Display!
@@ -13153,7 +13153,7 @@ type PayoutDestination {
 
 "An operator's approval."
 type Approval {
-  "When."
+  "When the operator approved it."
   at: DateTime!
   "The operator, by the subject of their token."
   author: String!
@@ -13179,7 +13179,7 @@ enum ResolutionOutcome {
 
 "A payout to approve."
 input ApprovePayoutInput {
-  "Which payout."
+  "Id of the payout."
   payoutId: ID!
   "Approve only if it still has this version; otherwise version_mismatch."
   version: Long
@@ -13188,7 +13188,7 @@ input ApprovePayoutInput {
   changed since. Always give it; without it you approve whatever would be paid at that moment.
   """
   digest: String
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   note: String
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -13198,17 +13198,17 @@ input ApprovePayoutInput {
 type ApprovePayoutPayload {
   "The payout as it is now."
   payout: Payout!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A payout to release."
 input ReleasePayoutInput {
-  "Which payout."
+  "Id of the payout."
   payoutId: ID!
   "Release only if it still has this version; otherwise version_mismatch."
   version: Long
-  "Why, for operators' eyes, 1 to 2000 characters."
+  "The reason, shown to operators only, 1 to 2000 characters."
   note: String
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -13218,13 +13218,13 @@ input ReleasePayoutInput {
 type ReleasePayoutPayload {
   "The payout as it is now."
   payout: Payout!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A payout to resolve."
 input ResolvePayoutInput {
-  "Which payout."
+  "Id of the payout."
   payoutId: ID!
   "Resolve only if it still has this version; otherwise version_mismatch."
   version: Long
@@ -13234,7 +13234,7 @@ input ResolvePayoutInput {
   reference: String
   "Whether the beneficiary of a CANCELLED payout nevertheless has the whole amount."
   settled: Boolean! = false
-  "The evidence, for operators' eyes, 1 to 2000 characters."
+  "The evidence, shown to operators only, 1 to 2000 characters."
   note: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -13244,19 +13244,19 @@ input ResolvePayoutInput {
 type ResolvePayoutPayload {
   "The payout as it is now."
   payout: Payout!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A payout that was already paid."
 input SettlePayoutExternallyInput {
-  "Which payout."
+  "Id of the payout."
   payoutId: ID!
   "Settle only if it still has this version; otherwise version_mismatch."
   version: Long
   "The bank's reference of the payment, 1 to 255 bytes."
   reference: String!
-  "The evidence, for operators' eyes, 1 to 2000 characters."
+  "The evidence, shown to operators only, 1 to 2000 characters."
   note: String!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -13266,7 +13266,7 @@ input SettlePayoutExternallyInput {
 type SettlePayoutExternallyPayload {
   "The payout as it is now."
   payout: Payout!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 `, BuiltIn: false},
@@ -13347,7 +13347,7 @@ or repeated.
 type Subscription {
   "A claim's timeline: the entries so far, then new ones. Scope claims:read. Errors: not_found, parameter_invalid, rate_limited."
   claimTimeline(
-    "Which claim."
+    "Id of the claim."
     claimId: ID!
     "Only entries with a greater sequence; the whole timeline when left out."
     afterSequence: Long
@@ -13358,9 +13358,9 @@ type Subscription {
     afterSequence: Long
     "Generation of the event with that sequence; 1 when left out."
     generation: Int
-    "Any of these types; all when left out."
+    "Only events of these types; all types when left out."
     types: [EventType!]
-    "Id of the record they are about."
+    "Only events about the record with this id."
     subject: ID
     "The partner whose feed to read. Operators must give it; partners read their own."
     partner: String
@@ -13415,11 +13415,11 @@ type Cover {
 
 "The insured place: a circle with a centre and a radius, or a station."
 type Place {
-  "Which of the two."
+  "The shape of the place."
   kind: PlaceKind!
-  "Of the centre, WGS84 degrees; null at a station."
+  "Latitude of the centre, WGS84 degrees; null at a station."
   latitude: Float
-  "Of the centre, WGS84 degrees; null at a station."
+  "Longitude of the centre, WGS84 degrees; null at a station."
   longitude: Float
   "Radius on a sphere of 6371.0088 km; the edge belongs to the circle. Null at a station."
   radiusKm: Float
@@ -13529,7 +13529,7 @@ enum WindRule {
 
 "How the index becomes a share of the limit."
 type PayoutShape {
-  "Which of the shapes."
+  "The shape of the payout."
   shape: PayoutShapeKind!
   "For LUMP."
   threshold: Decimal
@@ -13598,7 +13598,7 @@ type Ring {
 
 "A natural or legal person."
 type Person {
-  "Name."
+  "Name of the person or company."
   name: String
   "Email address."
   email: String
@@ -13608,9 +13608,9 @@ type Person {
 
 "A natural or legal person."
 input PersonInput {
-  "Natural or legal name."
+  "Name of the person or company."
   name: String
-  "Where to reach them."
+  "Email address."
   email: String
   "ISO 3166-1 alpha-2, in capitals."
   country: String
@@ -13648,7 +13648,7 @@ enum TimelineKind {
   QUOTE_EXPIRED
   "A quote was bound: cover runs from the start of its period."
   POLICY_ACTIVATED
-  "Nothing is left of the policy's limit."
+  "The limit of the policy is used up."
   POLICY_EXHAUSTED
   "The period of cover is over. Claims for events in the period can still be opened in the reporting window."
   POLICY_EXPIRED
@@ -13730,7 +13730,7 @@ type TimelineConnection {
 
 "A record of a page."
 type TimelineEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: TimelineEntry!
@@ -13738,9 +13738,9 @@ type TimelineEdge {
 `, BuiltIn: false},
 	{Name: "../schema/viewer.graphqls", Input: `"The caller, by the access token."
 type Viewer {
-  "In which role."
+  "The role of the caller."
   kind: ActorKind!
-  "The name that timelines show."
+  "The name of the caller, as timelines show it."
   name: String!
   "The OAuth client."
   client: String!
@@ -13766,7 +13766,7 @@ enum ActorKind {
 
 "The person, client or system that acted."
 type Actor {
-  "In which role."
+  "The role of the actor."
   kind: ActorKind!
   "Client, person or system; empty when it is not disclosed."
   name: String!
@@ -13777,7 +13777,7 @@ type Actor {
   webhookEndpoint("Id of the endpoint, whe_…." id: ID!): WebhookEndpoint
   "Webhook endpoints, the newest first; a partner has at most 20. Scope webhooks:read. Errors: parameter_invalid, cursor_invalid."
   webhookEndpoints(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
@@ -13790,7 +13790,7 @@ type Actor {
 
 extend type Mutation {
   """
-  Create a webhook endpoint: every event from now on is sent to its address, signed as Standard Webhooks 1.0 says. Only the
+  Create a webhook endpoint. Every later event is sent to its address, signed as Standard Webhooks 1.0 says. Only the
   payload shows the secret. Scope webhooks:write. Errors: validation_failed, reference_taken, state_conflict when there are
   20 already.
   """
@@ -13801,22 +13801,22 @@ extend type Mutation {
   """
   changeWebhookEndpoint("Which endpoint, and what of it." input: ChangeWebhookEndpointInput!): ChangeWebhookEndpointPayload
   "Delete a webhook endpoint: nothing more is sent to it; events stay in the feed. Scope webhooks:write. Errors: not_found."
-  deleteWebhookEndpoint("Which endpoint." input: DeleteWebhookEndpointInput!): DeleteWebhookEndpointPayload
+  deleteWebhookEndpoint("The endpoint." input: DeleteWebhookEndpointInput!): DeleteWebhookEndpointPayload
   """
   Create a new secret, which only the payload shows. For 24 hours deliveries are signed with the old one too. Scope
   webhooks:write. Errors: not_found, state_conflict while an earlier secret still signs.
   """
-  rotateWebhookSecret("Which endpoint." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload
+  rotateWebhookSecret("The endpoint." input: RotateWebhookSecretInput!): RotateWebhookSecretPayload
   """
-  Send the endpoint the event of its enabling again, now. Scope webhooks:write. Errors: not_found, state_conflict when it
+  Send the event of its enabling to the endpoint again, to test it. Scope webhooks:write. Errors: not_found, state_conflict when it
   is disabled, or was enabled less than a second ago.
   """
-  testWebhookEndpoint("Which endpoint." input: TestWebhookEndpointInput!): TestWebhookEndpointPayload
+  testWebhookEndpoint("The endpoint." input: TestWebhookEndpointInput!): TestWebhookEndpointPayload
   """
   Send an event again now, and repeat the whole schedule if that fails. Scope webhooks:write. Errors: not_found,
   state_conflict when the endpoint is disabled.
   """
-  retryDelivery("Which delivery." input: RetryDeliveryInput!): RetryDeliveryPayload
+  retryDelivery("The delivery." input: RetryDeliveryInput!): RetryDeliveryPayload
   """
   Send an endpoint's failed deliveries again: all of them, or those of a range of sequences. They start in the order of
   their events; at ordered endpoints they also arrive in that order. Scope webhooks:write. Errors: not_found, state_conflict
@@ -13843,21 +13843,21 @@ type WebhookEndpoint implements Node {
   metadata: Metadata!
   "Where events are sent."
   url: String!
-  "Which events are sent; null for all, including those of later releases."
+  "The types of events that are sent; null means all types, including those of later releases."
   eventTypes: [EventType!]
-  "Whether anything is sent."
+  "Whether events are sent to the endpoint."
   status: WebhookEndpointStatus!
   "Whether the next event of a record waits until the earlier one was accepted."
   ordered: Boolean!
-  "Why it was disabled, when Parapet did it."
+  "Why Parapet disabled it; null otherwise."
   note: String
   "What was sent in the last 30 days, the newest first."
   deliveries(
-    "How many, 1 to 100; 25 when left out."
+    "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
-    "Only those in this state."
+    "Only deliveries in this state."
     status: DeliveryStatus
   ): DeliveryConnection
 }
@@ -13890,9 +13890,9 @@ type Delivery implements Node {
   endpointId: ID!
   "The endpoint."
   endpoint: WebhookEndpoint
-  "Where it stands."
+  "State of the delivery."
   status: DeliveryStatus!
-  "Every call of the endpoint, in order."
+  "The calls of the endpoint, in order."
   attempts: [DeliveryAttempt!]!
   "When the next attempt is due; while the endpoint is disabled, the delivery waits. null when there will be no attempt."
   nextAttemptAt: DateTime
@@ -13900,7 +13900,7 @@ type Delivery implements Node {
 
 "The state of a delivery."
 enum DeliveryStatus {
-  "It is tried again."
+  "It will be tried again."
   PENDING
   "The endpoint accepted it."
   DELIVERED
@@ -13910,13 +13910,13 @@ enum DeliveryStatus {
 
 "One call of an endpoint."
 type DeliveryAttempt {
-  "When."
+  "When the call began."
   at: DateTime!
   "The HTTP status of the answer; null when there was none."
   statusCode: Int
   "timeout, refused, address, tls, dns, connection or redirect; null when it was answered."
   error: String
-  "How long it took, in milliseconds."
+  "Duration of the call in milliseconds."
   durationMs: Long!
   "The first 1 KiB of the answer."
   answer: String!
@@ -13924,15 +13924,15 @@ type DeliveryAttempt {
 
 "Which webhook endpoints."
 input WebhookEndpointFilter {
-  "Those in this state."
+  "Only endpoints in this state."
   status: WebhookEndpointStatus
-  "Only those of this partner; for operators."
+  "Only endpoints of this partner; for operators, who see every partner's."
   partner: String
-  "Only the one with this partner reference."
+  "Only the endpoint with this partner reference."
   partnerReference: String
-  "Made at this time or later."
+  "Only endpoints created at this time or later."
   createdFrom: DateTime
-  "Made before this time."
+  "Only endpoints created before this time."
   createdTo: DateTime
 }
 
@@ -13940,7 +13940,7 @@ input WebhookEndpointFilter {
 input CreateWebhookEndpointInput {
   "Where to send events: a public https address of at most 2048 characters."
   url: String!
-  "Which events; all when left out, including those of later releases."
+  "The types of events to send. When left out: all types, including those of later releases."
   eventTypes: [EventType!]
   "Whether the next event of a record waits until the earlier one was accepted; false when left out."
   ordered: Boolean
@@ -13956,9 +13956,9 @@ input CreateWebhookEndpointInput {
 type CreateWebhookEndpointPayload {
   "The endpoint."
   webhookEndpoint: WebhookEndpoint!
-  "Signs what is sent, whsec_…. Keep it: it is not shown again. Null when the stored answer is returned after more than a day."
+  "The secret that signs deliveries, whsec_…. Store it: it is not shown again. Null when a stored answer is returned after more than a day."
   secret: String
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -13966,17 +13966,17 @@ type CreateWebhookEndpointPayload {
 The members of an endpoint to change; members that are left out stay. null means left out, except where it says that null removes something.
 """
 input ChangeWebhookEndpointInput {
-  "Which endpoint."
+  "Id of the endpoint."
   webhookEndpointId: ID!
   "Where to send events."
   url: String
   "Which events."
   eventTypes: [EventType!]
-  "true: all events, including those of later releases. Do not give eventTypes too."
+  "true: send all types, including those of later releases. Do not give eventTypes as well."
   everyEventType: Boolean
   "Whether the next event of a record waits until the earlier one was accepted."
   ordered: Boolean
-  "Whether anything is sent."
+  "Whether events are sent to the endpoint."
   status: WebhookEndpointStatus
   "Replaces your own name of it, at most 128 characters; null removes it."
   partnerReference: String
@@ -13990,13 +13990,13 @@ input ChangeWebhookEndpointInput {
 type ChangeWebhookEndpointPayload {
   "The endpoint as it is now."
   webhookEndpoint: WebhookEndpoint!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "An endpoint to delete."
 input DeleteWebhookEndpointInput {
-  "Which endpoint."
+  "Id of the endpoint."
   webhookEndpointId: ID!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -14006,13 +14006,13 @@ input DeleteWebhookEndpointInput {
 type DeleteWebhookEndpointPayload {
   "Id of the deleted endpoint."
   webhookEndpointId: ID!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "An endpoint that needs a new secret."
 input RotateWebhookSecretInput {
-  "Which endpoint."
+  "Id of the endpoint."
   webhookEndpointId: ID!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
@@ -14022,47 +14022,47 @@ input RotateWebhookSecretInput {
 type RotateWebhookSecretPayload {
   "The endpoint."
   webhookEndpoint: WebhookEndpoint!
-  "Signs what is sent, whsec_…. Keep it: it is not shown again. Null when the stored answer is returned after more than a day."
+  "The secret that signs deliveries, whsec_…. Store it: it is not shown again. Null when a stored answer is returned after more than a day."
   secret: String
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
-"An endpoint to try."
+"An endpoint to test."
 input TestWebhookEndpointInput {
-  "Which endpoint."
+  "Id of the endpoint."
   webhookEndpointId: ID!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"What is sent."
+"The test that was started."
 type TestWebhookEndpointPayload {
   "The delivery, before its first attempt."
   delivery: Delivery!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "A delivery to send again."
 input RetryDeliveryInput {
-  "Which delivery."
+  "Id of the delivery."
   deliveryId: ID!
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }
 
-"What is sent again."
+"The delivery that is repeated."
 type RetryDeliveryPayload {
   "The delivery as it is now."
   delivery: Delivery!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
 "Failed deliveries to send again."
 input RetryFailedDeliveriesInput {
-  "Which endpoint's."
+  "Id of the endpoint."
   webhookEndpointId: ID!
   "Of events with this sequence or a greater one; all when left out."
   firstSequence: Long
@@ -14072,11 +14072,11 @@ input RetryFailedDeliveriesInput {
   clientMutationId: String
 }
 
-"How much is sent again."
+"The deliveries that are repeated."
 type RetryFailedDeliveriesPayload {
-  "How many deliveries."
+  "The number of deliveries."
   count: Int!
-  "As it was sent."
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -14096,7 +14096,7 @@ type WebhookEndpointConnection {
 
 "A record of a page."
 type WebhookEndpointEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: WebhookEndpoint!
@@ -14118,7 +14118,7 @@ type DeliveryConnection {
 
 "A record of a page."
 type DeliveryEdge {
-  "Its position; pass it as after to read on from here."
+  "The position of the record; pass it as after to read on from here."
   cursor: String!
   "The record."
   node: Delivery!

@@ -104,7 +104,7 @@ func idempotencyKeyOf(ctx context.Context, id *string) (string, error) {
 	case len(given) == 0:
 		return "", nil
 	case fromHeader && countMutations(operation) > 1:
-		return "", apperr.Fail(apperr.CodeIdempotencyKeyInvalid, "One Idempotency-Key goes with one mutation; give each of them a clientMutationId of its own.")
+		return "", apperr.Fail(apperr.CodeIdempotencyKeyInvalid, "An Idempotency-Key is for one mutation only; give each mutation a clientMutationId of its own.")
 	case len(given) > 1 || given[0] == "" || len(given[0]) > maxIdempotencyKey ||
 		strings.ContainsFunc(given[0], func(c rune) bool { return c < '!' || c > '~' }):
 		return "", apperr.Fail(apperr.CodeIdempotencyKeyInvalid, "Use one key of 1 to %d visible ASCII characters.", maxIdempotencyKey)

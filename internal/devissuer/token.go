@@ -84,7 +84,7 @@ func (i *Issuer) authenticateClient(r *http.Request, form url.Values) (Client, *
 	client, known := i.clients[id]
 	// Compared also for an unknown client, so that the duration reveals nothing.
 	if same := equalSecrets(secret, client.Secret); !known || !same {
-		return Client{}, &oauthError{"invalid_client", "There is no such client, or its secret is another one."}
+		return Client{}, &oauthError{"invalid_client", "There is no such client, or its secret is wrong."}
 	}
 	return client, nil
 }

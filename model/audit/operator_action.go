@@ -72,7 +72,7 @@ func RequireNote(v *apperr.Validator, text *string, at string) {
 // RequireOperatorNote validates an operator's note and rejects a note from a partner.
 func RequireOperatorNote(v *apperr.Validator, caller actor.Actor, text *string, at string) {
 	if caller.Kind == actor.KindPartner {
-		v.Require(text == nil, at, "value", "Leave it out: it is for operators alone. Write a message on a claim instead.")
+		v.Require(text == nil, at, "value", "Leave it out: only operators can give it. Write a message on a claim instead.")
 		return
 	}
 	RequireNote(v, text, at)

@@ -135,7 +135,7 @@ func checkAttachmentLimit(ctx context.Context, tx *store.Tx, on *ClaimRow) error
 	case err != nil:
 		return fmt.Errorf("count attachments: %w", err)
 	case have >= maxAttachments:
-		return apperr.Fail(apperr.CodeStateConflict, "A claim takes at most %d attachments.", maxAttachments)
+		return apperr.Fail(apperr.CodeStateConflict, "A claim can have at most %d attachments; write a message on the claim instead.", maxAttachments)
 	}
 	return nil
 }

@@ -46,7 +46,7 @@ var mediaTypeRules = map[string]mediaTypeRule{
 // errors of the content.
 func (in *AttachmentRequest) validate(v *apperr.Validator) (digest string, err error) {
 	kind, known := mediaTypeRules[in.ContentType]
-	v.Require(known, "/content_type", "enum", "A claim takes pdf, png, jpeg, webp, heic, csv, json, geojson and plain text: "+strings.Join(slices.Sorted(maps.Keys(mediaTypeRules)), ", ")+".")
+	v.Require(known, "/content_type", "enum", "Send pdf, png, jpeg, webp, heic, csv, json, geojson or plain text: "+strings.Join(slices.Sorted(maps.Keys(mediaTypeRules)), ", ")+".")
 	requireFileName(v, in.FileName, kind)
 	v.Require(in.contentSize() > 0, "/content_base64", "required", "The file is empty.")
 	v.Require(in.contentSize() <= maxAttachmentSize, "/content_base64", "length", "A file has at most 10 MiB.")
@@ -55,7 +55,7 @@ func (in *AttachmentRequest) validate(v *apperr.Validator) (digest string, err e
 	if digest, err = in.contentDigest(); err != nil {
 		return "", err
 	}
-	v.Require(in.SHA256 == nil || !v.IsParsed("/content_base64") || strings.EqualFold(*in.SHA256, digest), "/sha256", "mismatch", "It is not the SHA-256 of the content; was the file damaged on its way?")
+	v.Require(in.SHA256 == nil || !v.IsParsed("/content_base64") || strings.EqualFold(*in.SHA256, digest), "/sha256", "mismatch", "It is not the SHA-256 of the content; send the file again, or correct the hash.")
 	if known && in.contentSize() > 0 && in.contentSize() <= maxAttachmentSize {
 		flaw, err := kind.findContentFlaw(in)
 		if err != nil {

@@ -143,7 +143,7 @@ func describePolicyChange(kind event.Type, data jsontext.Value) (summary string,
 	case event.PolicyCancelled:
 		return "The policy was cancelled.", facts
 	case event.PolicyArchived:
-		return "The policy was archived: it takes no claims any more.", facts
+		return "The policy was archived: it accepts no more claims.", facts
 	default:
 		return fmt.Sprintf("%s of the limit of %s remains.", p.LimitRemaining, p.Limit), facts
 	}

@@ -142,7 +142,7 @@ func TestPolicyTimelineSaysHowCoverEnded(t *testing.T) {
 	require.NoError(t, err)
 	b.AdvanceClock(2 * 365 * 24 * time.Hour)
 	b.Sweep()
-	for policy, says := range map[string]string{exhausted.ID: "The limit of 100,000.00 USD is used up.", cancelled.ID: "The policy was archived: it takes no claims any more."} {
+	for policy, says := range map[string]string{exhausted.ID: "The limit of 100,000.00 USD is used up.", cancelled.ID: "The policy was archived: it accepts no more claims."} {
 		page, err := b.Service.Claims.GetPolicyTimeline(t.Context(), b.Acme, policy, store.PageRequest{})
 		require.NoError(t, err)
 		require.True(t, slices.ContainsFunc(page.Data, func(e wire.TimelineEntry) bool { return e.ClaimID == nil && e.Summary == says }), says)

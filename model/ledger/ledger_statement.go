@@ -87,7 +87,7 @@ func (s *Service) OpenStatement(ctx context.Context, actor actor.Actor, f Filter
 	}
 	statement := &Statement{From: store.TimeOrDefault(from, time.Unix(0, 0)).UTC(), To: store.TimeOrDefault(to, now).UTC(), ledgerQuery: view}
 	if !statement.From.Before(statement.To) {
-		return nil, apperr.InvalidParameter("from", "It must lie before to.")
+		return nil, apperr.InvalidParameter("from", "It must be before to.")
 	}
 	return statement, nil
 }
@@ -196,7 +196,7 @@ type boundedText struct{ strings.Builder }
 // Write returns an error when the text would become too long.
 func (b *boundedText) Write(text []byte) (int, error) {
 	if b.Len()+len(text) > maxStatementBytes {
-		return 0, apperr.InvalidParameter("from", "The statement is longer than 4 MiB of text; ask for less time, or for one policy.")
+		return 0, apperr.InvalidParameter("from", "The statement is longer than 4 MiB of text; ask for a shorter period, or for one policy.")
 	}
 	return b.Builder.Write(text)
 }

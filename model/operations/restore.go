@@ -103,7 +103,7 @@ func (s *Service) FinishRestore(ctx context.Context, actor actor.Actor, in Resto
 func (s *Service) DismissRestore(ctx context.Context, actor actor.Actor, in RestoreRequest) (*controls.Restore, error) {
 	return s.updateRestore(ctx, actor, in, func(ctx context.Context, tx *store.Tx, row *controls.RestoreRow) (*controls.RestoreRow, error) {
 		if row == nil || row.BegunAt != nil {
-			return nil, apperr.Fail(apperr.CodeStateConflict, "No restore was noticed that could be dismissed; one that was begun has to be finished.")
+			return nil, apperr.Fail(apperr.CodeStateConflict, "There is no restore to dismiss; a restore that was begun must be finished.")
 		}
 		if err := requireNothingLost(ctx, tx, row, in); err != nil {
 			return nil, err

@@ -137,7 +137,7 @@ func approvePayout(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, ro
 	if row.Status == claims.PayoutBlocked && *row.BlockedReason != claims.BlockedApproval {
 		return nil // another blocker remains; the approval stays valid
 	}
-	return advance(ctx, tx, p, claim, row, method, "The payout was approved and can go out.")
+	return advance(ctx, tx, p, claim, row, method, "The payout was approved and can be sent.")
 }
 
 // checkReleasable returns state_conflict when the payout can no longer be approved or
@@ -145,7 +145,7 @@ func approvePayout(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, ro
 func checkReleasable(r *claims.PayoutRow) error {
 	switch {
 	case r.Status != claims.PayoutPending && r.Status != claims.PayoutBlocked:
-		return apperr.Fail(apperr.CodeStateConflict, "The payout is %s; only a pending or blocked one can go out.", r.Status)
+		return apperr.Fail(apperr.CodeStateConflict, "The payout is %s; only a pending or blocked one can be sent.", r.Status)
 	case r.Status == claims.PayoutBlocked && *r.BlockedReason == claims.BlockedRailMismatch:
 		return apperr.Fail(apperr.CodeStateConflict, "The rail reports a payment that differs from the order; resolve that first.")
 	}
@@ -229,9 +229,9 @@ func releaseNow(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, row *
 	case check.blocked != "":
 		return apperr.Fail(apperr.CodeStateConflict, "%s", BlockedSentence(check.blocked))
 	case check.releaseAt.After(tx.Now):
-		return apperr.Fail(apperr.CodeStateConflict, "Its payout method changed; it goes out at %s, or at once when an operator approves it.", check.releaseAt.Format(time.RFC3339))
+		return apperr.Fail(apperr.CodeStateConflict, "Its payout method changed; it is sent at %s, or at once when an operator approves it.", check.releaseAt.Format(time.RFC3339))
 	}
-	return makePending(ctx, tx, claim, row, method, check, "An operator let the payout go out.")
+	return makePending(ctx, tx, claim, row, method, check, "An operator released the payout.")
 }
 
 // LoadDestination returns the policy and the method that the payout would go to, nil

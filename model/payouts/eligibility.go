@@ -107,7 +107,7 @@ func reevaluatePayout(ctx context.Context, tx *store.Tx, p *underwriting.PolicyR
 	case IsHeld(row):
 		return changeHeldMethod(ctx, tx, claim, row, method)
 	}
-	summary := "The payout can go out: its payout method is verified."
+	summary := "The payout can be sent: its payout method is verified."
 	if row.Status == claims.PayoutPending {
 		summary = "The payout goes to another payout method."
 	}
@@ -161,7 +161,7 @@ func makePending(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, row 
 	}
 	summary += change.sentence
 	if check.releaseAt.After(tx.Now) {
-		summary += " It goes out at " + check.releaseAt.Format(time.RFC3339) + ", because its payout method changed."
+		summary += " It is sent at " + check.releaseAt.Format(time.RFC3339) + ", because its payout method changed."
 	}
 	row.NextAttemptAt = &check.releaseAt
 	EnqueueRelease(tx, row)

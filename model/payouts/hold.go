@@ -108,7 +108,7 @@ func liftHold(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, row *cl
 	if err != nil {
 		return err
 	}
-	return advance(ctx, tx, p, claim, row, method, "The hold was lifted; the payout can go out.")
+	return advance(ctx, tx, p, claim, row, method, "The hold was lifted; the payout can be sent.")
 }
 
 // IsHeld reports whether an operator holds the payout.

@@ -140,7 +140,7 @@ func checkPayable(p *underwriting.PolicyRow, claim *claims.ClaimRow, currency st
 	case claim == nil:
 		return nil
 	case claim.Status == claims.ClaimDeclined || claim.Status == claims.ClaimWithdrawn || claim.Status == claims.ClaimClosed:
-		return apperr.Fail(apperr.CodeStateConflict, "The claim is %s; nothing is to be paid for it.", claim.Status)
+		return apperr.Fail(apperr.CodeStateConflict, "The claim is %s; nothing is owed for it.", claim.Status)
 	}
 	return nil
 }

@@ -34,7 +34,7 @@ func (s *Service) WeighedEvents(actor actor.Actor, quote *wire.Quote, in store.P
 	}
 	events, err := pricing.ReweighEvents(quote.Cover, quote.Basis, quote.History, s.history)
 	if other := (*pricing.OtherBasis)(nil); errors.As(err, &other) {
-		return nil, apperr.Fail(apperr.CodeStateConflict, "The events cannot be weighed again: %s. The sums in the quote's basis stay as they are; ask for a new quote to see its events.", other)
+		return nil, apperr.Fail(apperr.CodeStateConflict, "The events cannot be weighed again: %s. The sums in the quote's basis do not change; create a new quote to see its events.", other)
 	}
 	if err != nil {
 		return nil, fmt.Errorf("weigh events of %s: %w", quote.ID, err)

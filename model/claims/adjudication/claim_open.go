@@ -112,7 +112,7 @@ func (s *Service) validateClaim(ctx context.Context, in *ClaimRequest) error {
 		if err != nil {
 			return store.TranslateError(fmt.Errorf("read clock: %w", err))
 		}
-		v.Require(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be claimed.")
+		v.Require(!in.OccurredAt.After(now), "/occurred_at", "future", "It is in the future; only an event that has happened can be claimed.")
 	}
 	return v.Err()
 }
@@ -194,7 +194,7 @@ func openTriggeredClaim(ctx context.Context, tx *store.Tx, p *underwriting.Polic
 	case d.Reason != trigger.EvidenceNeeded && (!d.Met || d.Amount == 0):
 		return uuid.Nil, false, claims.TriggerNotMetError(p, facts, d)
 	case p.Status == underwriting.PolicyArchived || !tx.Clock.Before(p.ReportableUntil):
-		return uuid.Nil, false, apperr.Fail(apperr.CodePolicyNotInForce, "This policy takes no claims any more: its reporting window is over.")
+		return uuid.Nil, false, apperr.Fail(apperr.CodePolicyNotInForce, "This policy accepts no more claims: its reporting window is over.")
 	case p.LimitRemaining == 0:
 		e := apperr.Fail(apperr.CodeLimitExhausted, "The trigger is met, but nothing is left of this policy's limit.")
 		e.ResourceID = store.ResourcePolicy.FormatID(p.ID)

@@ -80,7 +80,7 @@ func (in *DecisionRequest) validate(claim *claims.ClaimRow, now time.Time) []app
 	case in.Outcome != claims.ClaimDeferred:
 		v.Require(at == nil, "/next_review_at", "not_allowed", "Only a deferred claim is reviewed again.")
 	case at == nil:
-		v.Require(false, "/next_review_at", "required", "Say when the claim is looked at again.")
+		v.Require(false, "/next_review_at", "required", "Give the time of the next review.")
 	default:
 		v.Require(at.After(now) && !at.After(now.Add(maxReviewDelay)), "/next_review_at", "value", "Name a time in the next 366 days.")
 	}
@@ -183,7 +183,7 @@ func (in *DecisionRequest) owedAmount(row *claims.ClaimRow, det *claims.Determin
 func (adj *adjudication) checkApprovable(p *underwriting.PolicyRow, row *claims.ClaimRow, in DecisionRequest, owed int64) error {
 	switch {
 	case owed == 0:
-		return apperr.Fail(apperr.CodeTriggerNotMet, "By its determination nothing is owed: decline the claim. To pay anyway, approve a claim of origin approval.")
+		return apperr.Fail(apperr.CodeTriggerNotMet, "Its determination owes nothing: decline the claim. To pay despite that, approve a claim of origin approval.")
 	case row.OccurrenceID != nil && adj.hasClaimFor(p, row):
 		return apperr.Fail(apperr.CodeStateConflict, "Another claim of this policy is for the same occurrence, which is paid once: decide that claim and decline this one.")
 	case p.LimitRemaining == 0:

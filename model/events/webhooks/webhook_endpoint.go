@@ -76,7 +76,7 @@ func (s *Service) CreateEndpoint(ctx context.Context, caller actor.Actor, in End
 		return nil, err
 	}
 	v := apperr.NewValidator(ctx)
-	v.Require(in.URL != nil, "/url", "required", "Say where events are to be sent.")
+	v.Require(in.URL != nil, "/url", "required", "Give the address that events are sent to.")
 	in.validate(v, s)
 	if err := v.Err(); err != nil {
 		return nil, err
@@ -225,7 +225,7 @@ func (s *Service) RotateSecret(ctx context.Context, caller actor.Actor, id strin
 	}
 	return s.changeEndpoint(ctx, caller, id, func(ctx context.Context, tx *store.Tx, row *EndpointRow) (*wire.WebhookEndpoint, error) {
 		if row.FormerUntil != nil && tx.Now.Before(*row.FormerUntil) {
-			return nil, apperr.Fail(apperr.CodeStateConflict, "The secret before this one signs until %s; rotate again after that, or create another endpoint now and delete this one.",
+			return nil, apperr.Fail(apperr.CodeStateConflict, "The previous secret signs until %s; rotate again after that, or create another endpoint now and delete this one.",
 				row.FormerUntil.UTC().Format(time.RFC3339))
 		}
 		// Both are sealed for the same place, so the sealed text can be copied.

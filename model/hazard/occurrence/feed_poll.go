@@ -81,7 +81,7 @@ func (s *Service) ReplayShift(ctx context.Context, source, digest, event string,
 		err := tx.NewSelect().Model(row).WherePK().Scan(ctx)
 		if err == nil {
 			if event != "" && event != row.EventID {
-				return apperr.Fail(apperr.CodeStateConflict, "This file was replayed so that another event (%q) happened at %s; start fresh to replay it otherwise.", row.EventID, row.CreatedAt.Format(time.RFC3339))
+				return apperr.Fail(apperr.CodeStateConflict, "This file was replayed so that another event (%q) happened at %s; begin with a fresh database to replay it for another event.", row.EventID, row.CreatedAt.Format(time.RFC3339))
 			}
 			// Use the time of the first replay, so that observations that were in the
 			// future then stay left out.
@@ -109,7 +109,7 @@ func requireReplayAllowed(ctx context.Context, tx *store.Tx) error {
 		return fmt.Errorf("read clock: %w", err)
 	}
 	if !marked && !tx.Store.Development {
-		return apperr.Fail(apperr.CodeStateConflict, "History is replayed into development databases only, or where PARAPET_REHEARSAL allows it.")
+		return apperr.Fail(apperr.CodeStateConflict, "History can be replayed only into a development database, or where PARAPET_REHEARSAL allows it.")
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func CheckObservation(actor actor.Actor, in *wire.ObservationInput, now time.Tim
 	requireOccurredAt(&v, in)
 	// Allow no tolerance: otherwise cover bought between the report and the event would
 	// pay.
-	v.Require(!in.OccurredAt.After(now), "/occurred_at", "future", "It lies in the future; only what has happened can be observed.")
+	v.Require(!in.OccurredAt.After(now), "/occurred_at", "future", "It is in the future; only an event that has happened can be observed.")
 	v.Require(in.Revision == nil || *in.Revision >= 0, "/revision", "minimum", "Use a whole number from 0.")
 	v.Require(len(in.Aliases) <= maxAliases, "/aliases", "length", fmt.Sprintf("Use at most %d ids.", maxAliases))
 	for i, alias := range in.Aliases[:min(len(in.Aliases), maxAliases)] {

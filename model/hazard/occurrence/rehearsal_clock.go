@@ -54,10 +54,10 @@ func (r *ingestion) explainFuture(faults []apperr.FieldError) {
 		switch {
 		case faults[i].Code != "future":
 		case r.rehearsalClock:
-			faults[i].Detail = fmt.Sprintf("It lies in the future. When nothing else in the request is wrong, the clock follows rehearsed days that end by %s, %d days ahead of the real time: rehearse earlier days, or start again with parapet dev --fresh.",
+			faults[i].Detail = fmt.Sprintf("It is in the future. When nothing else in the request is wrong, the clock follows rehearsed days that end by %s, %d days ahead of the real time: rehearse earlier days, or start again with parapet dev --fresh.",
 				r.latestRehearsal().Format(time.RFC3339), int(maxRehearsalShift/(24*time.Hour)))
 		default:
-			faults[i].Detail = "It lies in the future, and the clock of this server does not follow rehearsed days: rehearse days that have passed. The clock follows in parapet dev."
+			faults[i].Detail = "It is in the future, and the clock of this server does not follow rehearsed days: rehearse days that have passed. The clock follows in parapet dev."
 		}
 	}
 }

@@ -60,10 +60,10 @@ func (s *Service) Open(ctx context.Context, caller actor.Actor, f Filter) (*Port
 	p := &Portfolio{AsOf: now, To: store.TimeOrDefault(f.To, now).UTC(), svc: s, actor: caller, filter: f}
 	p.From = store.TimeOrDefault(f.From, p.To.AddDate(-1, 0, 0)).UTC()
 	if p.From.Year() < hazard.EarliestYear {
-		return nil, apperr.InvalidParameter("from", fmt.Sprintf("It must not lie before the year %d.", hazard.EarliestYear))
+		return nil, apperr.InvalidParameter("from", fmt.Sprintf("It must not be before the year %d.", hazard.EarliestYear))
 	}
 	if !p.From.Before(p.To) {
-		return nil, apperr.InvalidParameter("from", "It must lie before to.")
+		return nil, apperr.InvalidParameter("from", "It must be before to.")
 	}
 	if p.To.Sub(p.From) > MaxPortfolioSpan {
 		return nil, apperr.InvalidParameter("from", "A portfolio spans at most five years; ask for less at once.")

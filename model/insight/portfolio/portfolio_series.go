@@ -78,7 +78,7 @@ func (p *Portfolio) Series(ctx context.Context, interval Interval) ([]wire.Serie
 	var buckets []time.Time
 	for at := interval.bucketStart(p.From); at.Before(p.To); at = interval.nextBucket(at) {
 		if buckets = append(buckets, at); len(buckets) > MaxBuckets {
-			return nil, apperr.InvalidParameter("interval", fmt.Sprintf("That makes more than %d points; use a longer interval or less time.", MaxBuckets))
+			return nil, apperr.InvalidParameter("interval", fmt.Sprintf("These are more than %d points; use a longer interval or a shorter period.", MaxBuckets))
 		}
 	}
 	var rows []seriesRow

@@ -19,7 +19,7 @@ type Precondition struct {
 func RequireVersion(id string, version int64) *Precondition {
 	return &Precondition{ID: id, Check: func(record any) error {
 		if now := record.(interface{ Head() wire.Header }).Head().Version; now != version {
-			return apperr.Fail(apperr.CodeVersionMismatch, "It has version %d by now; read it again before you change it.", now)
+			return apperr.Fail(apperr.CodeVersionMismatch, "It has version %d now; read it again before you change it.", now)
 		}
 		return nil
 	}}

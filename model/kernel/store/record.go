@@ -71,8 +71,8 @@ func RequireReferences(v *apperr.Validator, reference *string, metadata map[stri
 		fmt.Sprintf("Use 1 to %d characters, without control characters and not only blanks.", maxReferenceLength))
 	v.Require(len(metadata) <= maxMetadataKeys, "/metadata", "length", fmt.Sprintf("Use at most %d keys.", maxMetadataKeys))
 	for key, value := range metadata {
-		v.Require(key != "" && utf8.RuneCountInString(key) <= maxMetadataKeyLength, apperr.JSONPointer("metadata", key), "length", fmt.Sprintf("A key has 1 to %d characters.", maxMetadataKeyLength))
-		v.Require(utf8.RuneCountInString(value) <= maxMetadataValueLength, apperr.JSONPointer("metadata", key), "length", fmt.Sprintf("A value has at most %d characters.", maxMetadataValueLength))
+		v.Require(key != "" && utf8.RuneCountInString(key) <= maxMetadataKeyLength, apperr.JSONPointer("metadata", key), "length", fmt.Sprintf("Use keys of 1 to %d characters.", maxMetadataKeyLength))
+		v.Require(utf8.RuneCountInString(value) <= maxMetadataValueLength, apperr.JSONPointer("metadata", key), "length", fmt.Sprintf("Use values of at most %d characters.", maxMetadataValueLength))
 	}
 }
 

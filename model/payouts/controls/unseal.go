@@ -36,7 +36,7 @@ func (s *Service) UnsealBankFile(ctx context.Context, caller actor.Actor, in Uns
 		return err
 	}
 	if left != nil {
-		return apperr.Fail(apperr.CodeStateConflict, "Payouts are still leaving; try again when they have ended.")
+		return apperr.Fail(apperr.CodeStateConflict, "Payouts are still being sent; try again when none is.")
 	}
 	_, err = ChangeStop(ctx, s.Store, caller, in.Reason, func(ctx context.Context, tx *store.Tx, standing *StopRow) (*StopRow, error) {
 		if standing == nil {

@@ -109,7 +109,7 @@ func (line ReportLine) validate(at string) []apperr.FieldError {
 	for name, text := range map[string]string{"/key": line.Key, "/reference": line.Reference, "/code": line.Code} {
 		v.Require(len(text) <= payouts.MaxRailReference && audit.IsStorableText(text), at+name, "length", fmt.Sprintf("Use at most %d bytes.", payouts.MaxRailReference))
 	}
-	v.Require(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: nothing else of it is kept.")
+	v.Require(line.Account == "" || account.IsMasked(line.Account), at+"/account", "format", "Write the account masked, as iban ····3000: only the masked form is stored.")
 	v.Require(money.IsCurrency(line.Amount.Currency), at+"/amount/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
 	v.Require(line.Amount.Amount >= 0, at+"/amount/amount", "minimum", "Use an amount of 0 or more; the status gives the direction.")
 	switch line.Status {

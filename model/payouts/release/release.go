@@ -137,7 +137,7 @@ func lease(tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutRow) error {
 		return payouts.TransitionPayoutInMemory(tx, claim, row, claims.PayoutReleasing, fmt.Sprintf("The payout of %s is on its way to the rail.", row.ToMoney()))
 	}
 	tx.BumpVersion(&row.RowHeader)
-	return payouts.RecordPayoutEvent(tx, claim, row, payouts.LedgerTransfer(row), event.PayoutUpdated, "The rail is asked what became of the payout.")
+	return payouts.RecordPayoutEvent(tx, claim, row, payouts.LedgerTransfer(row), event.PayoutUpdated, "The rail is asked for the outcome of the payout.")
 }
 
 func newOrder(tx *store.Tx, row *claims.PayoutRow, method *payouts.PayoutMethodRow, number account.Number, rc *releaseContext) *Release {

@@ -107,7 +107,7 @@ func endStop(ctx context.Context, tx *store.Tx, stop *controls.StopRow, run *con
 	case unanswered > 0:
 		return apperr.Fail(apperr.CodeStateConflict, "Rails report %d payments that this server does not know: find out what each of them is, and close its exception (reconciliationExceptions, closeReconciliationException).", unanswered)
 	case violated != "" && !run.Acknowledge:
-		return apperr.Fail(apperr.CodeStateConflict, "Invariants are violated: %s Put that right, or acknowledge it.", violated)
+		return apperr.Fail(apperr.CodeStateConflict, "Invariants are violated: %s Correct the cause, or acknowledge the violations.", violated)
 	case violated != "":
 		_, err := tx.NewUpdate().Model((*controls.ViolationRow)(nil)).Set("acknowledged_at = ?, acknowledged_by = ?", tx.Now, run.StartedBy).
 			Where("acknowledged_at is null").Exec(ctx)

@@ -59,7 +59,7 @@ func LoadLatestProduct(ctx context.Context, s *store.Store, key string) (*produc
 	}
 	version, ok := versions[key]
 	if !ok {
-		e := apperr.Fail(apperr.CodeProductUnknown, "There is no such product; take a key from the list of products.")
+		e := apperr.Fail(apperr.CodeProductUnknown, "There is no product with this key; use a key of the list of products.")
 		e.Fields = []apperr.FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
 		return nil, e
 	}

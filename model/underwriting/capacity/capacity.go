@@ -51,7 +51,7 @@ func (s *Service) Set(ctx context.Context, caller actor.Actor, in Request) (*wir
 	}
 	v := apperr.NewValidator(ctx)
 	v.Require(in.Cell == nil || cellPattern.MatchString(*in.Cell), "/cell", "pattern", "Use a cell such as N23E121, or a station of eleven characters; leave it out for every cell.")
-	v.Require(in.Amount == nil || *in.Amount >= 0, "/amount", "minimum", "Use 0 or more minor units; leave it out to take the bound away.")
+	v.Require(in.Amount == nil || *in.Amount >= 0, "/amount", "minimum", "Use 0 or more minor units; leave it out to remove the limit.")
 	v.Require(money.IsCurrency(in.Currency), "/currency", "value", "Use an ISO 4217 code.")
 	if err := v.Err(); err != nil {
 		return nil, err
