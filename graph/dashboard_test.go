@@ -24,14 +24,14 @@ const book = `with made as (
 			p.reportable_until, p.cancelled_at, p.kind, p.footprint, p.station
 		from policies p, made m returning 1
 	), opened as (
-		select m.id as policy, ('02910000-0000-7000-800' || n || '-' || lpad(to_hex(m.i), 12, '0'))::uuid as id, p.partner, p.created_at as at, p.currency, n
+		select m.id as policy, ('02910000-0000-7000-800' || n || '-' || lpad(to_hex(m.i), 12, '0'))::uuid as id, p.partner, p.created_at as at, p.currency, p.product, n
 		from policies p, made m, generate_series(1, 2) n where n <= m.i %% 3
 	), claimed as (
-		insert into claims (id, partner, created_at, updated_at, policy_id, status, origin, description, currency, requested_amount, amount, outcome, reason_codes, decided_at, opened_at, timeline_sequence, policy_sequence)
-		select id, partner, at, at, policy, 'approved', 'approval', 'The house is cracked.', currency, 125000, 100000, 'approved', '{operator_decision}', at, at, 8, n from opened returning 1
+		insert into claims (id, partner, created_at, updated_at, policy_id, status, origin, description, currency, requested_amount, amount, outcome, reason_codes, decided_at, opened_at, timeline_sequence, policy_sequence, product)
+		select id, partner, at, at, policy, 'approved', 'approval', 'The house is cracked.', currency, 125000, 100000, 'approved', '{operator_decision}', at, at, 8, n, product from opened returning 1
 	), paid as (
-		insert into payouts (id, partner, created_at, updated_at, claim_id, policy_id, status, amount, currency, attempts, provider, provider_reference, released_at, claim_sequence)
-		select id, partner, at, at, id, policy, 'released', 100000, currency, 1, 'simulator', 'sim-' || id, at, 1 from opened returning 1
+		insert into payouts (id, partner, created_at, updated_at, claim_id, policy_id, status, amount, currency, attempts, provider, provider_reference, released_at, claim_sequence, debt_digest)
+		select id, partner, at, at, id, policy, 'released', 100000, currency, 1, 'simulator', 'sim-' || id, at, 1, left(md5(id::text), 16) from opened returning 1
 	)
 	insert into timeline_entries select gen_random_uuid(), partner, id, step, 'claim.opened', at + step * interval '1 second', 'system', 'parapet', 'Sentence ' || step || ' of what happened to this claim.',
 		json_build_object('claim', id, 'step', step), id

@@ -37,7 +37,7 @@ var largeBook = []string{
 			insert into events select gen_random_uuid(), e.partner, e.type, e.subject_type, e.subject_id, e.subject_version, e.occurred_at, e.data
 			from (select * from events where type = 'quote.created' order by length(data) desc limit 1) as e, generate_series(1, 200) returning id, partner
 		)
-		insert into event_sequence (partner, sequence, event_id, hash) select partner, (select max(sequence) from event_sequence where partner = 'acme') + row_number() over (), id, '\x00' from copied`,
+		insert into event_sequence (partner, sequence, event_id, hash, type) select partner, (select max(sequence) from event_sequence where partner = 'acme') + row_number() over (), id, '\x00', 'quote.created' from copied`,
 	"update claims set description = repeat('ü', 10000) where id in (select id from claims order by id limit 200)",
 	"update policies set metadata = (select metadata from quotes where metadata is not null limit 1) where id in (select id from policies order by id desc limit 40)",
 	"insert into messages (id, partner, created_at, updated_at, claim_id, author_kind, author_name, body) select gen_random_uuid(), partner, opened_at, opened_at, id, 'partner', 'acme', repeat('ü', 10000) from claims order by id limit 400",

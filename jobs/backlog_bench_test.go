@@ -25,8 +25,8 @@ func (s *fixture) behind(n int) {
 		e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), convert_to('{"object":{"note":"' || repeat('x', 200) || '"}}', 'utf8')
 			from generate_series(1, $1) returning id)
-		insert into event_sequence (partner, sequence, event_id, hash)
-			select 'acme', (select sequence from last) + row_number() over (), id, sha256(id::text::bytea) from e`, n)
+		insert into event_sequence (partner, sequence, event_id, hash, type)
+			select 'acme', (select sequence from last) + row_number() over (), id, sha256(id::text::bytea), 'quote.created' from e`, n)
 	s.execSQL("analyze events, event_sequence")
 }
 

@@ -99,7 +99,7 @@ func (c *portfolioCopier) readTemplate() {
 			return hex.EncodeToString(sum[:])
 		})
 	}
-	for _, debt := range c.listTexts(c.template, "select debt_digest from payouts where debt_digest is not null") {
+	for _, debt := range c.listTexts(c.template, "select debt_digest from payouts") {
 		c.texts.replaceText(debt, c.debtDigest(debt))
 	}
 	for i, hash := range c.listTexts(c.template, "select distinct receipt_hash from determinations order by 1") {

@@ -24,7 +24,7 @@ type ClaimRow struct {
 
 	PolicyID          uuid.UUID `bun:"type:uuid"`
 	PolicySequence    int64     // 1, 2, 3 … in its policy; Postgres assigns it at the insert
-	Product           *string   // the policy's product, for lists
+	Product           string    // the policy's product, for lists
 	Status            ClaimStatus
 	Origin            Origin
 	Description       *string

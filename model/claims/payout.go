@@ -28,7 +28,7 @@ type PayoutRow struct {
 	BlockedReason       *BlockedReason
 	PreviousBlockReason *BlockedReason // the blocked reason before an operator's hold
 	Attempts            int            // number of calls to a rail
-	DebtDigest          *string        // digest of the debt; part of the rail's key, see IdempotencyKey
+	DebtDigest          string         // digest of the debt; part of the rail's key, see IdempotencyKey
 	IdempotencySeq      int            // sequence number in the rail's idempotency key
 	NextAttemptAt       *time.Time
 	Provider            *string

@@ -24,7 +24,7 @@ func TestVerifyChainFindsTampering(t *testing.T) {
 		"reordered": {"update event_sequence set sequence = case sequence when 2 then -3 else -2 end where partner = 'acme' and sequence in (2, 3); update event_sequence set sequence = -sequence where sequence < 0", 2, "changed"},
 		"rewritten": {"update event_checkpoints set hash = sha256('other')", 4, "checkpoint"},
 		"inserted": {`insert into events select gen_random_uuid(), partner, type, subject_type, subject_id, subject_version, occurred_at, data from events where partner = 'acme' limit 1;
-			insert into event_sequence (partner, sequence, event_id, hash) select 'acme', 5, id, sha256('x') from events e where partner = 'acme' and not exists (select from event_sequence n where n.event_id = e.id)`, 5, "changed"},
+			insert into event_sequence (partner, sequence, event_id, hash, type) select 'acme', 5, id, sha256('x'), type from events e where partner = 'acme' and not exists (select from event_sequence n where n.event_id = e.id)`, 5, "changed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ import (
 func (b *Bundle) PlayFullStory() {
 	b.t.Helper()
 	hooks := "https://hooks.example.com/parapet"
-	endpoint := must(b.Service.Webhooks.CreateEndpoint(b.ctx, b.Acme, webhooks.EndpointRequest{URL: &hooks}))(b)
+	endpoint := Must(b.Service.Webhooks.CreateEndpoint(b.ctx, b.Acme, webhooks.EndpointRequest{URL: &hooks}))
 	b.Quote("quake-circle", nil) // never bound
 	b.playExhaustedLimit()
 	b.playDeferredClaim()
@@ -38,17 +38,8 @@ func (b *Bundle) PlayFullStory() {
 	b.AdvanceClock(90 * 24 * time.Hour)
 	b.Sweep()
 	require.Equal(b.t, "archived", b.Policy(brief.ID).Status)
-	must(b.Service.Webhooks.ChangeEndpoint(b.ctx, b.Acme, endpoint.ID, webhooks.EndpointRequest{Status: new("disabled")}))(b)
+	Must(b.Service.Webhooks.ChangeEndpoint(b.ctx, b.Acme, endpoint.ID, webhooks.EndpointRequest{Status: new("disabled")}))
 	b.Relay()
-}
-
-// must returns a result and fails the test on an error.
-func must[T any](result T, err error) func(*Bundle) T {
-	return func(b *Bundle) T {
-		b.t.Helper()
-		require.NoError(b.t, err)
-		return result
-	}
 }
 
 // hualienEpicentre is the epicentre of the M 6.4 earthquake of 6 February 2018.
@@ -81,10 +72,10 @@ func (b *Bundle) playDeferredClaim() {
 // attempt.
 func (b *Bundle) playPayout() {
 	b.t.Helper()
-	list := must(b.Service.Claims.List(b.ctx, b.Acme, store.Filter{}, store.PageRequest{}))(b)
+	list := Must(b.Service.Claims.List(b.ctx, b.Acme, store.Filter{}, store.PageRequest{}))
 	claim := list.Data[0].ID
-	must(b.Service.Claims.AddAttachment(b.ctx, b.Acme, claim, claims.AttachmentRequest{FileName: "shop.txt", ContentType: "text/plain", Content: strings.NewReader("The shop is closed.\n")}))(b)
-	must(b.Service.Claims.AddMessage(b.ctx, b.Acme, claim, "When will it be paid?"))(b)
+	Must(b.Service.Claims.AddAttachment(b.ctx, b.Acme, claim, claims.AttachmentRequest{FileName: "shop.txt", ContentType: "text/plain", Content: strings.NewReader("The shop is closed.\n")}))
+	Must(b.Service.Claims.AddMessage(b.ctx, b.Acme, claim, "When will it be paid?"))
 	b.Rail.Verify = func(*payouts.PayeeAccount) (bool, string) { return false, "account_closed" }
 	b.RecordPayoutMethod(IBANMethod(claim))
 	b.RunJobs()
@@ -101,11 +92,11 @@ func (b *Bundle) playPayout() {
 	require.Equal(b.t, "closed", b.Claim(claim).Status)
 	b.reportPayout("tuesday", first, "returned")
 	second := b.Claim(claim).Payouts[1]
-	must(b.Service.Payouts.Approve(b.ctx, b.Operator, payouts.ApprovalRequest{PayoutID: second.ID}))(b)
+	Must(b.Service.Payouts.Approve(b.ctx, b.Operator, payouts.ApprovalRequest{PayoutID: second.ID}))
 	b.Rail.Answer = func(*release.Release) payouts.RailAnswer { return Mismatched }
 	b.RunJobs()
 	b.Rail.Answer = nil
-	must(b.Service.Payouts.Resolve(b.ctx, b.Operator, payouts.ResolutionRequest{PayoutID: second.ID, Outcome: claims.PayoutCancelled, Settled: true, Note: "The bank's letter."}))(b)
+	Must(b.Service.Payouts.Resolve(b.ctx, b.Operator, payouts.ResolutionRequest{PayoutID: second.ID, Outcome: claims.PayoutCancelled, Settled: true, Note: "The bank's letter."}))
 	require.Equal(b.t, "closed", b.Claim(claim).Status)
 }
 
@@ -113,7 +104,7 @@ func (b *Bundle) playPayout() {
 func (b *Bundle) reportPayout(name string, payout wire.Payout, status string) {
 	b.t.Helper()
 	line := reconciliation.ReportLine{Key: b.RailKey(payout.ID, 1), Reference: "ref-1", Amount: payout.Amount, Status: status}
-	must(b.Service.Reconciliation.Reconcile(b.ctx, b.Operator, reconciliation.Report{Rail: RailName, Name: name, Lines: new(1)}, func(each func(reconciliation.ReportLine) error) error { return each(line) }))(b)
+	Must(b.Service.Reconciliation.Reconcile(b.ctx, b.Operator, reconciliation.Report{Rail: RailName, Name: name, Lines: new(1)}, func(each func(reconciliation.ReportLine) error) error { return each(line) }))
 }
 
 // playDeclines declines a claim, cancels a policy and withdraws a claim.
@@ -125,7 +116,7 @@ func (b *Bundle) playDeclines() {
 		require.NoError(b.t, err)
 		return claim
 	}
-	must(b.Service.Adjudication.Decide(b.ctx, b.Operator, adjudication.DecisionRequest{ClaimID: open().ID, Outcome: claims.ClaimDeclined}))(b)
-	must(b.Service.Adjudication.Withdraw(b.ctx, b.Operator, adjudication.WithdrawalRequest{ClaimID: open().ID}))(b)
-	must(b.Service.Policies.Cancel(b.ctx, b.Operator, underwriting.CancellationRequest{PolicyID: policy.ID, Reason: new("The premium never came.")}))(b)
+	Must(b.Service.Adjudication.Decide(b.ctx, b.Operator, adjudication.DecisionRequest{ClaimID: open().ID, Outcome: claims.ClaimDeclined}))
+	Must(b.Service.Adjudication.Withdraw(b.ctx, b.Operator, adjudication.WithdrawalRequest{ClaimID: open().ID}))
+	Must(b.Service.Policies.Cancel(b.ctx, b.Operator, underwriting.CancellationRequest{PolicyID: policy.ID, Reason: new("The premium never came.")}))
 }

@@ -31,5 +31,5 @@ func DebtDigest(partner string, policy, claim uuid.UUID, occurrence string, part
 	if occurrence != "" {
 		row.OccurrenceKey = &occurrence
 	}
-	return *payouts.DebtDigest(row, part)
+	return payouts.DebtDigest(row, part)
 }

@@ -23,22 +23,19 @@ import (
 // the same debt under the same key and the rail refuses a second transfer. n increases
 // only after a definite refusal or a confirmed return.
 func IdempotencyKey(r *claims.PayoutRow) string {
-	if r.DebtDigest == nil { // created by the previous release
-		return fmt.Sprintf("%s.%d", store.ResourcePayout.FormatID(r.ID), r.IdempotencySeq)
-	}
-	return fmt.Sprintf("%s.%s.%d", store.ResourcePolicy.FormatID(r.PolicyID), *r.DebtDigest, r.IdempotencySeq)
+	return fmt.Sprintf("%s.%s.%d", store.ResourcePolicy.FormatID(r.PolicyID), r.DebtDigest, r.IdempotencySeq)
 }
 
 // DebtDigest identifies one part of a claim's debt: 16 hexadecimal characters of a
 // SHA-256 over partner, policy, part and the occurrence's natural identity, or the
 // claim's id if it has no occurrence.
-func DebtDigest(claim *claims.ClaimRow, part int) *string {
+func DebtDigest(claim *claims.ClaimRow, part int) string {
 	identity := store.ResourceClaim.FormatID(claim.ID)
 	if claim.OccurrenceKey != nil {
 		identity = *claim.OccurrenceKey
 	}
 	digest := sha256.Sum256(fmt.Appendf(nil, "%s\n%s\n%d\n%s", claim.Partner, store.ResourcePolicy.FormatID(claim.PolicyID), part, identity))
-	return new(hex.EncodeToString(digest[:8]))
+	return hex.EncodeToString(digest[:8])
 }
 
 // NaturalKey returns the identity of an occurrence that is the same in every database.
@@ -54,31 +51,22 @@ func NaturalKey(r *occurrence.OccurrenceRow) string {
 	return key
 }
 
-// RailKey is a parsed key. payout is set only for keys of the previous release.
+// RailKey is a parsed key.
 type RailKey struct {
-	policy, payout uuid.UUID
-	Digest         string
-	Number         int
+	policy uuid.UUID
+	Digest string
+	Number int
 }
 
 // ParseRailKey parses the idempotency key of an order; ok is false for any other text.
 func ParseRailKey(text string) (key RailKey, ok bool) {
 	parts := strings.Split(text, ".")
 	number, err := strconv.Atoi(parts[len(parts)-1])
-	if err != nil || number < 1 {
+	if err != nil || number < 1 || len(parts) != 3 {
 		return RailKey{}, false
 	}
-	key.Number = number
-	switch len(parts) {
-	case 2:
-		key.payout, err = store.ResourcePayout.ParseID(parts[0])
-	case 3:
-		key.Digest = parts[1]
-		key.policy, err = store.ResourcePolicy.ParseID(parts[0])
-	default:
-		return RailKey{}, false
-	}
-	return key, err == nil
+	policy, err := store.ResourcePolicy.ParseID(parts[0])
+	return RailKey{policy: policy, Digest: parts[1], Number: number}, err == nil
 }
 
 // shortKey is the part of a key that fits into a bank's file: the policy and the start
@@ -105,11 +93,11 @@ const maxLostKeys = 8
 // expandShortKey returns the key of the payout's debt that matches a short key; empty
 // if none matches.
 func expandShortKey(r *claims.PayoutRow, short shortKey) string {
-	if r.DebtDigest == nil || r.PolicyID != short.policy {
+	if r.PolicyID != short.policy {
 		return ""
 	}
 	for n := range r.IdempotencySeq + maxLostKeys {
-		key := fmt.Sprintf("%s.%s.%d", store.ResourcePolicy.FormatID(r.PolicyID), *r.DebtDigest, n+1)
+		key := fmt.Sprintf("%s.%s.%d", store.ResourcePolicy.FormatID(r.PolicyID), r.DebtDigest, n+1)
 		if digest := sha256.Sum256([]byte(key)); hex.EncodeToString(digest[:shortDigestSize]) == short.digest {
 			return key
 		}
@@ -130,8 +118,7 @@ func ExpandShortKeys(ctx context.Context, db bun.IDB, texts []string) error {
 		return nil
 	}
 	var rows []claims.PayoutRow
-	err := db.NewSelect().Model(&rows).Column("policy_id", "debt_digest", "idempotency_seq").Where("po.policy_id in (?)", bun.List(policies)).
-		Where("po.debt_digest is not null").Scan(ctx)
+	err := db.NewSelect().Model(&rows).Column("policy_id", "debt_digest", "idempotency_seq").Where("po.policy_id in (?)", bun.List(policies)).Scan(ctx)
 	if err != nil {
 		return fmt.Errorf("find payouts by short keys: %w", err)
 	}
@@ -149,19 +136,18 @@ func ExpandShortKeys(ctx context.Context, db bun.IDB, texts []string) error {
 // of unknown debts are missing from the result.
 func FindPayoutsByKeys(ctx context.Context, db bun.IDB, texts []string) (map[string]uuid.UUID, error) {
 	keys := make(map[string]RailKey, len(texts))
-	var policies, payouts []uuid.UUID
+	var policies []uuid.UUID
 	for _, text := range texts {
 		if key, ok := ParseRailKey(text); ok {
 			keys[text] = key
-			policies, payouts = append(policies, key.policy), append(payouts, key.payout)
+			policies = append(policies, key.policy)
 		}
 	}
 	if len(keys) == 0 {
 		return nil, nil
 	}
 	var rows []claims.PayoutRow
-	err := db.NewSelect().Model(&rows).Column("id", "policy_id", "debt_digest", "idempotency_seq").
-		Where("po.policy_id in (?) and po.debt_digest is not null or po.id in (?)", bun.List(policies), bun.List(payouts)).Scan(ctx)
+	err := db.NewSelect().Model(&rows).Column("id", "policy_id", "debt_digest", "idempotency_seq").Where("po.policy_id in (?)", bun.List(policies)).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("find payouts by rail keys: %w", err)
 	}
@@ -180,10 +166,7 @@ func FindPayoutsByKeys(ctx context.Context, db bun.IDB, texts []string) (map[str
 	return found, nil
 }
 
-// HasKey reports whether a key identifies the payout's debt, or the payout itself.
+// HasKey reports whether a key identifies the payout's debt.
 func HasKey(r *claims.PayoutRow, key RailKey) bool {
-	if r.DebtDigest == nil {
-		return r.ID == key.payout
-	}
-	return r.PolicyID == key.policy && *r.DebtDigest == key.Digest
+	return r.PolicyID == key.policy && r.DebtDigest == key.Digest
 }

@@ -19,8 +19,8 @@ const pastClaims = `with past as (
 		select gen_random_uuid(), '', 1, at, at, 'usgs', 'past-' || n, 'earthquake', at, at, 'final', '1'
 		from (select n, p.effective_at + n * interval '5 minutes' as at from policies p, generate_series(1, $1) as n) as t returning id, occurred_at
 	)
-	insert into claims (id, partner, created_at, updated_at, policy_id, status, origin, occurrence_id, occurred_at, currency, reason_codes, opened_at, decided_at, outcome)
-	select gen_random_uuid(), p.partner, past.occurred_at, past.occurred_at, p.id, 'declined', 'trigger', past.id, past.occurred_at, p.currency,
+	insert into claims (id, partner, created_at, updated_at, policy_id, product, status, origin, occurrence_id, occurrence_key, occurred_at, currency, reason_codes, opened_at, decided_at, outcome)
+	select gen_random_uuid(), p.partner, past.occurred_at, past.occurred_at, p.id, p.product, 'declined', 'trigger', past.id, past.id::text, past.occurred_at, p.currency,
 		array['threshold_not_met'], past.occurred_at, past.occurred_at, 'declined'
 	from past, policies p order by random()`
 

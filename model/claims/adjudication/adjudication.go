@@ -121,7 +121,7 @@ func (adj *adjudication) decideExisting(p *underwriting.PolicyRow, d trigger.Det
 
 func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determination) error {
 	row := &claims.ClaimRow{
-		RowHeader: adj.NewHeader(p.Partner), PolicyID: p.ID, Product: &p.Product, Status: claims.ClaimOpened, Origin: claims.OriginTrigger,
+		RowHeader: adj.NewHeader(p.Partner), PolicyID: p.ID, Product: p.Product, Status: claims.ClaimOpened, Origin: claims.OriginTrigger,
 		OccurrenceID: &adj.occurrence.ID, OccurrenceKey: new(payouts.NaturalKey(adj.occurrence)), OccurredAt: &adj.occurrence.OccurredAt, Currency: p.Currency,
 		ReasonCodes: []string{}, OpenedAt: adj.Now,
 	}

@@ -124,7 +124,7 @@ func openApprovalClaim(ctx context.Context, tx *store.Tx, p *underwriting.Policy
 	}
 	row := &claims.ClaimRow{
 		RowHeader: tx.NewHeader(p.Partner), PartnerFields: store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata},
-		PolicyID: p.ID, Product: &p.Product, Status: claims.ClaimOpened, Origin: claims.OriginApproval, Description: in.Description,
+		PolicyID: p.ID, Product: p.Product, Status: claims.ClaimOpened, Origin: claims.OriginApproval, Description: in.Description,
 		OccurredAt: in.OccurredAt, Currency: p.Currency, ReasonCodes: []string{}, OpenedAt: tx.Now,
 	}
 	if in.RequestedAmount != nil {

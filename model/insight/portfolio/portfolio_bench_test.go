@@ -22,11 +22,11 @@ var crowd = []string{
 		cover = jsonb_set(cover::jsonb, '{place}', jsonb_build_object('kind', 'circle', 'latitude', 23.9 + 0.2 * lat, 'longitude', 121.5 + 0.2 * lat, 'radius_km', 50))::json,
 		footprint = box(point(121.5 + 0.2 * lat + 0.5, 23.9 + 0.2 * lat + 0.45), point(121.5 + 0.2 * lat - 0.5, 23.9 + 0.2 * lat - 0.45))
 		from (select id as moved, random() as lat from policies where abs(hashtext(id::text)) % 10 = 0) as m where m.moved = id`,
-	`with paid as (select id, partner, currency, effective_at, limit_amount / 5 as amount, gen_random_uuid() as claim from policies where abs(hashtext(id::text)) % 100 = 1),
-		claimed as (insert into claims (id, partner, created_at, updated_at, policy_id, status, origin, currency, amount, opened_at, decided_at)
-			select claim, partner, effective_at, effective_at, id, 'approved', 'approval', currency, amount, effective_at, effective_at from paid returning 1)
-		insert into payouts (id, partner, created_at, updated_at, claim_id, policy_id, status, amount, currency, released_at)
-			select gen_random_uuid(), partner, effective_at, effective_at, claim, id, 'released', amount, currency, effective_at from paid`,
+	`with paid as (select id, partner, currency, product, effective_at, limit_amount / 5 as amount, gen_random_uuid() as claim from policies where abs(hashtext(id::text)) % 100 = 1),
+		claimed as (insert into claims (id, partner, created_at, updated_at, policy_id, product, status, origin, currency, amount, opened_at, decided_at)
+			select claim, partner, effective_at, effective_at, id, product, 'approved', 'approval', currency, amount, effective_at, effective_at from paid returning 1)
+		insert into payouts (id, partner, created_at, updated_at, claim_id, policy_id, status, amount, currency, released_at, debt_digest)
+			select gen_random_uuid(), partner, effective_at, effective_at, claim, id, 'released', amount, currency, effective_at, left(md5(claim::text), 16) from paid`,
 	`vacuum analyze policies`, `analyze claims`, `analyze payouts`,
 }
 

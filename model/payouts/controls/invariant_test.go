@@ -29,7 +29,7 @@ var forgeries = map[string][]string{
 		"insert into rail_report_lines (report_id, number, rail, key, reference, amount, currency, status, code, reported_at, match_result, payout_id) select report_id, number + 1, rail, key, reference, amount, currency, status, code, reported_at, match_result, payout_id from rail_report_lines",
 	},
 	"inv_embedded_counts": {"update claims set policy_sequence = 3", "update payouts set claim_sequence = 3"},
-	"inv_paid_once": {`insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', null, 'status', 'cancelled', 'settled_externally', true, 'claim_sequence', 2,
+	"inv_paid_once": {`insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', left(md5(random()::text), 16), 'status', 'cancelled', 'settled_externally', true, 'claim_sequence', 2,
 		'released_at', null, 'reconciled_at', null))).* from payouts p`},
 	"inv_sent_once": {"insert into payout_attempts (payout_id, partner, number, rail, key, started_at) select payout_id, partner, number + 1, rail, key || '0', started_at from payout_attempts"},
 	"inv_claims_paid": {

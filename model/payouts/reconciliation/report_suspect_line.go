@@ -42,7 +42,7 @@ func reopenLines(ctx context.Context, tx *store.Tx, after uuid.UUID) (last uuid.
 	err = tx.NewRaw(`select fi.id, fi.report_id, fi.line, rl.key from reconciliation_exceptions fi
 		join rail_report_lines rl on rl.report_id = fi.report_id and rl.number = fi.line and rl.match_result = 'unknown' and rl.payout_id is null
 		where fi.kind = 'unknown' and fi.policy_id is not null and fi.id > ?0
-			and exists (select from payouts po where po.policy_id = fi.policy_id and po.debt_digest is not null and po.created_at >= fi.created_at)
+			and exists (select from payouts po where po.policy_id = fi.policy_id and po.created_at >= fi.created_at)
 		order by fi.id limit ?1`, after, store.SweepSetBatchSize).Scan(ctx, &rows)
 	if err != nil || len(rows) == 0 {
 		return after, false, err

@@ -133,8 +133,8 @@ func queueSupersededKeys(tx *store.Tx, givenUp map[string][]string, rail payouts
 	var policies []uuid.UUID
 	var digests, keys []string
 	for _, out := range slice {
-		if row := out.Row; row.IdempotencySeq > 1 && row.DebtDigest != nil {
-			policies, digests, keys = append(policies, row.PolicyID), append(digests, *row.DebtDigest), append(keys, payouts.IdempotencyKey(row))
+		if row := out.Row; row.IdempotencySeq > 1 {
+			policies, digests, keys = append(policies, row.PolicyID), append(digests, row.DebtDigest), append(keys, payouts.IdempotencyKey(row))
 		}
 	}
 	if len(keys) == 0 {
