@@ -166,10 +166,10 @@ func parseJSON(body *upload.Body, member string, v any) error {
 	if body.Contents() > 0 {
 		options = newUnmarshalers(body)
 	}
-	var unfit *json.SemanticError
+	var invalid *json.SemanticError
 	switch err := json.Unmarshal(body.JSON, v, options); {
-	case errors.As(err, &unfit):
-		pointer := string(unfit.JSONPointer)
+	case errors.As(err, &invalid):
+		pointer := string(invalid.JSONPointer)
 		if member != "" {
 			pointer = "/" + member
 		}

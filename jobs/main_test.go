@@ -95,7 +95,7 @@ func newService(db *store.Database, pool *pgxpool.Pool, batches bool, pause func
 		return nil, err
 	}
 	return model.New(model.Config{
-		DB: db, Queue: queue, Jobs: queue.NewJobAdmin(pool), Development: true, BatchRelease: batches, Sleep: pause, ResumeCheckTimeout: modeltest.Unhurried,
+		DB: db, Queue: queue, Jobs: queue.NewJobAdmin(pool), Development: true, BatchRelease: batches, Sleep: pause, ResumeCheckTimeout: modeltest.ResumeCheckTimeout,
 		Keys: seal.Keys{
 			Seal:        []seal.Key{{ID: "jobs", Secret: []byte("0123456789abcdef0123456789abcdef")}},
 			Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),

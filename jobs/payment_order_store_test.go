@@ -243,7 +243,7 @@ func TestChangedOrderDoesNotBlockItsFile(t *testing.T) {
 	require.NotContains(t, string(text), bankfile.PolicyID(wrong))
 	stats, err := s.Service.Operations.HealthStats(t.Context(), actor.System())
 	require.NoError(t, err)
-	require.EqualValues(t, 1, stats.OrdersSetAside)
+	require.EqualValues(t, 1, stats.OrdersExcluded)
 	require.ErrorContains(t, s.writeDueFiles(files), wrong, "the error repeats until it is corrected")
 	require.Len(t, written(t, folder), 1)
 	s.execSQL("update payment_orders set amount = amount - 1 where key = $1", wrong)

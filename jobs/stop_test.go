@@ -162,13 +162,13 @@ func TestLeasedOrderIsNotSentAfterStop(t *testing.T) {
 type slowStore struct {
 	bankfile.FileStore
 
-	reached, goOn chan struct{}
+	reached, resume chan struct{}
 }
 
 // Put implements bankfile.Store.
 func (s *slowStore) Put(ctx context.Context, key string, r io.Reader) error {
 	s.reached <- struct{}{}
-	<-s.goOn
+	<-s.resume
 	return s.FileStore.Put(ctx, key, r)
 }
 
@@ -195,7 +195,7 @@ func TestStopWaitsForAFileThatIsBeingWritten(t *testing.T) {
 	_, folder, store, ended := s.pausedWriter()
 	answered := s.stopInBackground(waits)
 	require.Empty(t, written(t, folder))
-	close(store.goOn)
+	close(store.resume)
 	require.NoError(t, <-ended)
 	require.Nil(t, answered().Leaving)
 	require.Len(t, written(t, folder), 1, "it was there before the stop answered, and none came later")
@@ -212,7 +212,7 @@ func TestFileIsNotWrittenAfterItsSessionWasLost(t *testing.T) {
 	stopped, err := s.Service.Controls.StopReleases(t.Context(), s.Operator, controls.StopRequest{Reason: "The bank called."})
 	require.NoError(t, err)
 	require.Nil(t, stopped.Leaving)
-	close(store.goOn)
+	close(store.resume)
 	require.ErrorIs(t, <-ended, controls.ErrSendSessionLost)
 	require.Empty(t, written(t, folder))
 

@@ -103,7 +103,7 @@ var (
 	overdueExpiries           = newGaugeDesc("expiries_overdue", "Quotes and policies that ended more than ten minutes ago and still have their old state.")
 	invariantViolations       = newGaugeDesc("invariant_violations", "Records that violate an invariant and are not acknowledged.")
 	invariantCheckAge         = newGaugeDesc("invariants_unchecked_seconds", "Time since the oldest check of an invariant.")
-	ordersSetAside            = newGaugeDesc("bank_orders_set_aside", "Accepted orders that are in no bank file, because they differ from what was accepted.")
+	ordersExcluded            = newGaugeDesc("bank_orders_set_aside", "Accepted orders that are in no bank file, because they differ from what was accepted.")
 	releaseStopAge            = newGaugeDesc("releases_stopped_seconds", "Time since releases were stopped; 0 while payouts are released.")
 	jobCount                  = newGaugeDesc("jobs", "Jobs that are not done, and those that failed for good in the last day.", "queue", "kind", "state")
 	oldestDueJob              = newGaugeDesc("jobs_oldest_due_seconds", "How long the oldest of them has been due.", "queue", "kind", "state")
@@ -113,7 +113,7 @@ var (
 func (h *healthCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		dbStatsUp, oldestUnreleasedPayout, unsettledCount, unsettledAmount, unsettledAge, oldestUnconfirmedPayout, exceptionCount, exceptionAge, unsequencedEvents, sequencingLag, failedDeliveries, failingEndpoints, disabledEndpoints,
-		feedAge, feedFailures, oldestUndecidedClaim, oldestClaimAwaitingSource, overdueReviews, overdueExpiries, invariantViolations, invariantCheckAge, releaseStopAge, ordersSetAside, jobCount, oldestDueJob,
+		feedAge, feedFailures, oldestUndecidedClaim, oldestClaimAwaitingSource, overdueReviews, overdueExpiries, invariantViolations, invariantCheckAge, releaseStopAge, ordersExcluded, jobCount, oldestDueJob,
 	} {
 		out <- desc
 	}
@@ -123,47 +123,47 @@ func (h *healthCollector) Describe(out chan<- *prometheus.Desc) {
 func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 	ctx, cancel := context.WithTimeout(context.Background(), healthTimeout)
 	defer cancel()
-	tell := func(desc *prometheus.Desc, value float64, labels ...string) {
+	observe := func(desc *prometheus.Desc, value float64, labels ...string) {
 		out <- prometheus.MustNewConstMetric(desc, prometheus.GaugeValue, value, labels...)
 	}
 	figures, err := h.service.Operations.HealthStats(ctx, actor.System())
 	if err != nil {
 		h.log.WarnContext(ctx, "could not read health statistics", "error", err)
-		tell(dbStatsUp, 0)
+		observe(dbStatsUp, 0)
 		return
 	}
-	tell(dbStatsUp, 1)
-	tell(oldestUnreleasedPayout, figures.OldestUnsent.Seconds())
-	tell(unsequencedEvents, float64(figures.Unsequenced))
-	tell(sequencingLag, figures.SequencingLag.Seconds())
-	tell(failedDeliveries, float64(figures.FailedDeliveries))
-	tell(failingEndpoints, float64(figures.FailingEndpoints))
-	tell(disabledEndpoints, float64(figures.DisabledEndpoints))
-	tell(oldestUndecidedClaim, figures.OldestUndecided.Seconds())
-	tell(oldestClaimAwaitingSource, figures.OldestAwaitingSource.Seconds())
-	tell(overdueReviews, float64(figures.ReviewsOverdue))
-	tell(overdueExpiries, float64(figures.ExpiryOverdue))
-	tell(invariantViolations, float64(figures.Violations))
-	tell(invariantCheckAge, figures.SinceInvariantCheck.Seconds())
-	tell(releaseStopAge, figures.SinceReleaseStop.Seconds())
-	tell(ordersSetAside, float64(figures.OrdersSetAside))
+	observe(dbStatsUp, 1)
+	observe(oldestUnreleasedPayout, figures.OldestUnsent.Seconds())
+	observe(unsequencedEvents, float64(figures.Unsequenced))
+	observe(sequencingLag, figures.SequencingLag.Seconds())
+	observe(failedDeliveries, float64(figures.FailedDeliveries))
+	observe(failingEndpoints, float64(figures.FailingEndpoints))
+	observe(disabledEndpoints, float64(figures.DisabledEndpoints))
+	observe(oldestUndecidedClaim, figures.OldestUndecided.Seconds())
+	observe(oldestClaimAwaitingSource, figures.OldestAwaitingSource.Seconds())
+	observe(overdueReviews, float64(figures.ReviewsOverdue))
+	observe(overdueExpiries, float64(figures.ExpiryOverdue))
+	observe(invariantViolations, float64(figures.Violations))
+	observe(invariantCheckAge, figures.SinceInvariantCheck.Seconds())
+	observe(releaseStopAge, figures.SinceReleaseStop.Seconds())
+	observe(ordersExcluded, float64(figures.OrdersExcluded))
 	for _, d := range figures.Unsettled {
-		tell(unsettledCount, float64(d.Count), string(d.Status), d.Reason, d.Currency)
-		tell(unsettledAmount, float64(d.Amount), string(d.Status), d.Reason, d.Currency)
-		tell(unsettledAge, d.Oldest.Seconds(), string(d.Status), d.Reason, d.Currency)
+		observe(unsettledCount, float64(d.Count), string(d.Status), d.Reason, d.Currency)
+		observe(unsettledAmount, float64(d.Amount), string(d.Status), d.Reason, d.Currency)
+		observe(unsettledAge, d.Oldest.Seconds(), string(d.Status), d.Reason, d.Currency)
 	}
 	for _, r := range figures.Unconfirmed {
-		tell(oldestUnconfirmedPayout, r.Oldest.Seconds(), r.Rail)
+		observe(oldestUnconfirmedPayout, r.Oldest.Seconds(), r.Rail)
 	}
 	for _, f := range figures.OpenExceptions {
-		tell(exceptionCount, float64(f.Count), f.Kind)
-		tell(exceptionAge, f.Oldest.Seconds(), f.Kind)
+		observe(exceptionCount, float64(f.Count), f.Kind)
+		observe(exceptionAge, f.Oldest.Seconds(), f.Kind)
 	}
 	for _, f := range mergeFeedsByName(figures.Feeds) {
-		tell(feedAge, f.Age.Seconds(), f.Source, f.URL)
-		tell(feedFailures, float64(f.Failures), f.Source, f.URL)
+		observe(feedAge, f.Age.Seconds(), f.Source, f.URL)
+		observe(feedFailures, float64(f.Failures), f.Source, f.URL)
 	}
-	h.collectQueueDepths(ctx, tell)
+	h.collectQueueDepths(ctx, observe)
 }
 
 // mergeFeedsByName returns feeds under names without keys, in the order of their sources.
@@ -181,14 +181,14 @@ func mergeFeedsByName(feeds []operations.FeedStats) (list []operations.FeedStats
 	return list
 }
 
-func (h *healthCollector) collectQueueDepths(ctx context.Context, tell func(*prometheus.Desc, float64, ...string)) {
+func (h *healthCollector) collectQueueDepths(ctx context.Context, observe func(*prometheus.Desc, float64, ...string)) {
 	depths, err := jobs.CountJobs(ctx, h.riverPool)
 	if err != nil {
 		h.log.WarnContext(ctx, "could not count jobs", "error", err)
 		return
 	}
 	for _, d := range depths {
-		tell(jobCount, float64(d.Count), d.Queue, d.Kind, d.State)
-		tell(oldestDueJob, d.Overdue.Seconds(), d.Queue, d.Kind, d.State)
+		observe(jobCount, float64(d.Count), d.Queue, d.Kind, d.State)
+		observe(oldestDueJob, d.Overdue.Seconds(), d.Queue, d.Kind, d.State)
 	}
 }

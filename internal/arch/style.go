@@ -126,22 +126,22 @@ func checkLengths(tree *Tree) (broken []string) {
 	return broken
 }
 
-// emptyWords say nothing about the purpose of a thing.
-var emptyWords = []string{"util", "utils", "common", "helper", "helpers", "manager", "managers", "impl", "misc"}
+// meaninglessWords say nothing about the purpose of a thing.
+var meaninglessWords = []string{"util", "utils", "common", "helper", "helpers", "manager", "managers", "impl", "misc"}
 
 func checkNames(tree *Tree) (broken []string) {
 	const advice = "name what it guarantees instead"
 	seen := map[string]bool{}
 	for _, file := range tree.Files {
-		if word := findEmptyWord(path.Base(file.Dir())); word != "" && !seen[file.Dir()] {
+		if word := findMeaninglessWord(path.Base(file.Dir())); word != "" && !seen[file.Dir()] {
 			seen[file.Dir()] = true
 			broken = append(broken, fmt.Sprintf("%s is called %s: %s", file.Dir(), word, advice))
 		}
-		if word := findEmptyWord(strings.TrimSuffix(path.Base(file.Path), ".go")); word != "" {
+		if word := findMeaninglessWord(strings.TrimSuffix(path.Base(file.Path), ".go")); word != "" {
 			broken = append(broken, fmt.Sprintf("%s is called %s: %s", file.Path, word, advice))
 		}
 		for _, name := range declaredNames(file) {
-			if word := findEmptyWord(name.Name); word != "" {
+			if word := findMeaninglessWord(name.Name); word != "" {
 				broken = append(broken, fmt.Sprintf("%s: %s is called %s: %s", file.position(name), name.Name, word, advice))
 			}
 		}
@@ -169,10 +169,10 @@ func declaredNames(file *File) (all []*ast.Ident) {
 	return all
 }
 
-// findEmptyWord returns one of emptyWords that is a word of a name, in any case style.
-func findEmptyWord(name string) string {
+// findMeaninglessWord returns one of meaninglessWords that is a word of a name, in any case style.
+func findMeaninglessWord(name string) string {
 	for _, w := range splitName(name) {
-		if w = strings.ToLower(w); slices.Contains(emptyWords, w) {
+		if w = strings.ToLower(w); slices.Contains(meaninglessWords, w) {
 			return w
 		}
 	}

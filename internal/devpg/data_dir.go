@@ -197,11 +197,11 @@ func awaitRelease(ctx context.Context, dataDir string) error {
 		if !server.isRunning(dataDir) {
 			return clearStale(dataDir, server)
 		}
-		patience := 500 * time.Millisecond // time for the signal to arrive
+		timeout := 500 * time.Millisecond // time for the signal to arrive
 		if server.stopping {
-			patience = 15 * time.Second
+			timeout = 15 * time.Second
 		}
-		if time.Since(started) > patience {
+		if time.Since(started) > timeout {
 			return &InUseError{DataDir: dataDir, PID: server.pid}
 		}
 		select {

@@ -72,9 +72,9 @@ func WithSleep(pause func(context.Context, time.Duration) error) Option {
 	return func(o *options) { o.sleep = pause }
 }
 
-// Unhurried is how long ResumeReleases waits for its check in tests, so that tests do
+// ResumeCheckTimeout is how long ResumeReleases waits for its check in tests, so that tests do
 // not depend on the machine's speed.
-const Unhurried = time.Minute
+const ResumeCheckTimeout = time.Minute
 
 // WithResumeCheck sets how long ResumeReleases waits for its check.
 func WithResumeCheck(limit time.Duration) Option { return func(o *options) { o.resumeCheck = limit } }
@@ -86,7 +86,7 @@ func OnServer(address string) Option { return func(o *options) { o.server = addr
 // New creates a bundle. It checks the database when the test ends: see CheckInvariants.
 func New(t testing.TB, with ...Option) *Bundle {
 	t.Helper()
-	o := options{size: 8, resumeCheck: Unhurried}
+	o := options{size: 8, resumeCheck: ResumeCheckTimeout}
 	for _, option := range with {
 		option(&o)
 	}

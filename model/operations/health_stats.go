@@ -31,7 +31,7 @@ type HealthStats struct {
 	Violations           int64         // invariant violations that are not acknowledged
 	SinceInvariantCheck  time.Duration // since the oldest of the last checks; since the first partner if there was no check
 	SinceReleaseStop     time.Duration // since the release of payouts was stopped, while it is stopped
-	OrdersSetAside       int64         // accepted orders left out of bank files because they differ from what was accepted
+	OrdersExcluded       int64         // accepted orders left out of bank files because they differ from what was accepted
 }
 
 // UnsettledStats adds up the payouts of one currency, status and reason.
@@ -101,7 +101,7 @@ func (s *Service) HealthStats(ctx context.Context, caller actor.Actor) (*HealthS
 	v := new(HealthStats)
 	var unpaid, lag, undecided, awaiting, unchecked, stopped int64
 	err := s.Pool.QueryRow(ctx, healthStatsQuery, maxUnsequencedCounted, webhooks.FailingAfter).Scan(&unpaid, &v.Unsequenced, &lag, &v.FailedDeliveries,
-		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersSetAside)
+		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersExcluded)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read health stats: %w", err))
 	}

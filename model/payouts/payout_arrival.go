@@ -114,7 +114,7 @@ func SaveArrival(tx *store.Tx, partner string, key Arrival, reportedAt *time.Tim
 // unanswered that a rail reported since a restore begun at or after the time: payments
 // lost from the database can differ from what it owes now.
 func RequireNoDifferences(ctx context.Context, tx *store.Tx, since time.Time) error {
-	n, err := tx.NewSelect().Model((*ExceptionRow)(nil)).Where("fi.kind in (?, ?, ?)", ResultAmount, ResultBeneficiary, ResultState).Where("fi.closed_at is null").
+	n, err := tx.NewSelect().Model((*ExceptionRow)(nil)).Where("fi.kind in (?, ?, ?)", ResultAmount, ResultBeneficiary, ResultUnexpectedState).Where("fi.closed_at is null").
 		Where("fi.created_at >= (select min(begun_at) from database_restores where begun_at >= ?)", since).Count(ctx)
 	if err != nil {
 		return fmt.Errorf("count exceptions: %w", err)

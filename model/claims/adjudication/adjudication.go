@@ -167,7 +167,7 @@ func (adj *adjudication) appendObserved(p *underwriting.PolicyRow, row *claims.C
 // that waits for an operator is only decided here if it was a possible duplicate and the
 // source merged both occurrences.
 func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
-	settled := isStageSufficient(p, d) && (awaitsSource(row) || adj.awaitsMissingDays(row)) || isPossibleDuplicate(row) && (adj.hasClaimFor(p, row) || adj.lostItsDuplicate(p, row))
+	settled := isStageSufficient(p, d) && (awaitsSource(row) || adj.awaitsMissingDays(row)) || isPossibleDuplicate(row) && (adj.hasClaimFor(p, row) || adj.possibleDuplicateEnded(p, row))
 	if waits := !settled || d.Amount == 0 && adj.mayGrow(p); waits && !adj.hasNewSourceVersion(row) {
 		return nil
 	}

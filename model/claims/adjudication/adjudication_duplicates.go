@@ -42,10 +42,10 @@ func (adj *adjudication) mayDuplicate(row, c *claims.ClaimRow) bool {
 	return adj.possibleDuplicates[other.CurrentID()] || adj.isFromOtherSource(other) && adj.sharesDay(other)
 }
 
-// lostItsDuplicate reports whether a possible duplicate of the claim became inactive
+// possibleDuplicateEnded reports whether a possible duplicate of the claim became inactive
 // after the claim was deferred and no other active one remains. A claim that an operator
 // deferred as a duplicate stays deferred when these rules find no such duplicate.
-func (adj *adjudication) lostItsDuplicate(p *underwriting.PolicyRow, row *claims.ClaimRow) bool {
+func (adj *adjudication) possibleDuplicateEnded(p *underwriting.PolicyRow, row *claims.ClaimRow) bool {
 	return !adj.hasPossibleDuplicate(p, row) && slices.ContainsFunc(adj.relatedClaims[p.ID], func(c *claims.ClaimRow) bool {
 		return !IsActive(c) && !c.UpdatedAt.Before(*row.DecidedAt) && adj.mayDuplicate(row, c)
 	})

@@ -16,9 +16,9 @@ import (
 	"parapet/model/wire"
 )
 
-// matchApart runs all matching jobs until only policies that fail alone are left. It
+// runUntilIsolated runs all matching jobs until only policies that fail alone are left. It
 // returns their jobs and errors.
-func matchApart(t *testing.T, b *modeltest.Bundle) (left []adjudication.EvaluatePolicies, failures []error) {
+func runUntilIsolated(t *testing.T, b *modeltest.Bundle) (left []adjudication.EvaluatePolicies, failures []error) {
 	t.Helper()
 	for next := b.TakeJobIfAny(); next != nil; next = b.TakeJobIfAny() {
 		switch job := next.(type) {
@@ -33,8 +33,8 @@ func matchApart(t *testing.T, b *modeltest.Bundle) (left []adjudication.Evaluate
 	return left, failures
 }
 
-// coverMany binds n policies of a product.
-func coverMany(b *modeltest.Bundle, product string, n int) []*wire.Policy {
+// bindMany binds n policies of a product.
+func bindMany(b *modeltest.Bundle, product string, n int) []*wire.Policy {
 	policies := make([]*wire.Policy, n)
 	for i := range policies {
 		policies[i] = b.QuoteAndBind(product, nil)
@@ -42,11 +42,11 @@ func coverMany(b *modeltest.Bundle, product string, n int) []*wire.Policy {
 	return policies
 }
 
-// failsAlone checks that only one of several policies failed, and that it is decided once
+// requireOneFailure checks that only one of several policies failed, and that it is decided once
 // it is repaired.
-func failsAlone(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy, bad *wire.Policy, want string, mend string) {
+func requireOneFailure(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy, bad *wire.Policy, want string, mend string) {
 	t.Helper()
-	left, failures := matchApart(t, b)
+	left, failures := runUntilIsolated(t, b)
 	require.Len(t, left, 1)
 	require.Equal(t, []string{bad.ID}, left[0].Policies)
 	require.ErrorContains(t, failures[0], "policy "+bad.ID)
@@ -69,36 +69,36 @@ func failsAlone(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy, bad 
 func TestPolicyWhoseRowIsUnreadableHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policies := coverMany(b, "quake-circle", 5)
+	policies := bindMany(b, "quake-circle", 5)
 	bad := policies[2]
 	_, err := b.DB.Pool.Exec(t.Context(), "update policies set cover = jsonb_set(cover::jsonb, '{limit}', '\"much\"')::json where id = $1", modeltest.DatabaseID(bad))
 	require.NoError(t, err)
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	failsAlone(t, b, policies, bad, "read candidates", fmt.Sprintf("update policies set cover = (select cover from policies where id = '%s') where id = '%s'", modeltest.DatabaseID(policies[0]), modeltest.DatabaseID(bad)))
+	requireOneFailure(t, b, policies, bad, "read candidates", fmt.Sprintf("update policies set cover = (select cover from policies where id = '%s') where id = '%s'", modeltest.DatabaseID(policies[0]), modeltest.DatabaseID(bad)))
 }
 
 func TestPolicyThatAConstraintRefusesHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policies := coverMany(b, "quake-circle", 5)
+	policies := bindMany(b, "quake-circle", 5)
 	bad := policies[4]
 	_, err := b.DB.Pool.Exec(t.Context(), fmt.Sprintf("alter table claims add constraint broken check (policy_id <> '%s')", modeltest.DatabaseID(bad)))
 	require.NoError(t, err)
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	failsAlone(t, b, policies, bad, "broken", "alter table claims drop constraint broken")
+	requireOneFailure(t, b, policies, bad, "broken", "alter table claims drop constraint broken")
 }
 
 func TestPolicyOverWhichARulePanicsHoldsUpNoOther(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policies := coverMany(b, "quake-circle", 3)
+	policies := bindMany(b, "quake-circle", 3)
 	bad := policies[0]
 	modeltest.ObserveQuake(b, "us1", "6.4", trigger.Preliminary)
 	_, err := b.DB.Pool.Exec(t.Context(), "update claims set determination_id = null where policy_id = $1", modeltest.DatabaseID(bad))
 	require.NoError(t, err)
 	report := modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.5")
 	b.Observe(report)
-	failsAlone(t, b, policies, bad, "panic", fmt.Sprintf("update claims set determination_id = (select id from determinations where policy_id = '%[1]s') where policy_id = '%[1]s'", modeltest.DatabaseID(bad)))
+	requireOneFailure(t, b, policies, bad, "panic", fmt.Sprintf("update claims set determination_id = (select id from determinations where policy_id = '%[1]s') where policy_id = '%[1]s'", modeltest.DatabaseID(bad)))
 }
 
 func TestPolicyAtAStationThatFailsHoldsUpNoOther(t *testing.T) {
@@ -114,13 +114,13 @@ func TestPolicyAtAStationThatFailsHoldsUpNoOther(t *testing.T) {
 	b.AdvanceClock(14 * 24 * time.Hour)
 	day := policies[0].EffectiveAt.Truncate(24*time.Hour).AddDate(0, 0, 9)
 	b.Observe(modeltest.RainSpell(policies[0], day, "180")...)
-	failsAlone(t, b, policies, bad, "read candidates", fmt.Sprintf("update policies set cover = (select cover from policies where id = '%s') where id = '%s'", modeltest.DatabaseID(policies[0]), modeltest.DatabaseID(bad)))
+	requireOneFailure(t, b, policies, bad, "read candidates", fmt.Sprintf("update policies set cover = (select cover from policies where id = '%s') where id = '%s'", modeltest.DatabaseID(policies[0]), modeltest.DatabaseID(bad)))
 }
 
 func TestDatabaseThatIsAwayFailsTheJobAndSplitsNothing(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	policies := coverMany(b, "quake-circle", 2)
+	policies := bindMany(b, "quake-circle", 2)
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
 	job := b.LastJob().(occurrence.EvaluateOccurrences)
 	_, err := b.DB.Pool.Exec(t.Context(), `create function shut() returns trigger language plpgsql as $$ begin raise exception 'shut' using errcode = '57P01'; end $$;

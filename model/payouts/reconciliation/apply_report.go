@@ -20,7 +20,7 @@ const ExceptionMissing payouts.ReconciliationExceptionKind = "missing"
 // ReconciliationExceptionKinds lists the possible differences between reports and
 // payouts.
 func ReconciliationExceptionKinds() []payouts.ReconciliationExceptionKind {
-	return []payouts.ReconciliationExceptionKind{ExceptionMissing, payouts.ResultUnknown, payouts.ResultAmount, payouts.ResultBeneficiary, payouts.ResultState, payouts.ResultDuplicate, payouts.ResultReversed, payouts.ResultUnmatched, release.ExceptionContradiction, payouts.ExceptionPaidTwice}
+	return []payouts.ReconciliationExceptionKind{ExceptionMissing, payouts.ResultUnknown, payouts.ResultAmount, payouts.ResultBeneficiary, payouts.ResultUnexpectedState, payouts.ResultDuplicate, payouts.ResultReversed, payouts.ResultUnmatched, release.ExceptionContradiction, payouts.ExceptionPaidTwice}
 }
 
 // applyLine applies one report line to its payout and returns the match result.
@@ -48,7 +48,7 @@ func mismatch(r *claims.PayoutRow, line *lineRow) payouts.LineResult {
 	case line.Amount != r.Amount || line.Currency != r.Currency:
 		return payouts.ResultAmount
 	case line.Key != "" && line.Key != payouts.IdempotencyKey(r):
-		return payouts.ResultState
+		return payouts.ResultUnexpectedState
 	default:
 		return ""
 	}
@@ -92,7 +92,7 @@ func (m *lineMatcher) mismatch(ctx context.Context, out payouts.LockedPayout, li
 	case row.IsInFlight() || row.Status == claims.PayoutReleased || m.isUnsent(row, line):
 		return "", nil
 	default:
-		return payouts.ResultState, nil
+		return payouts.ResultUnexpectedState, nil
 	}
 }
 
@@ -108,7 +108,7 @@ func (m *lineMatcher) applySettlement(ctx context.Context, out payouts.LockedPay
 	case why == payouts.ResultDuplicate:
 		return why, nil
 	case why != "":
-		return m.barUnconfirmed(ctx, out, line, why)
+		return m.blockUnconfirmed(ctx, out, line, why)
 	case m.isUnsent(row, line):
 		if err := m.adoptPayout(out, line); err != nil {
 			return "", err
@@ -123,11 +123,11 @@ func (m *lineMatcher) applySettlement(ctx context.Context, out payouts.LockedPay
 	return payouts.ResultReconciled, payouts.TransitionPayoutInMemory(m.Tx, out.Claim, row, claims.PayoutReconciled, fmt.Sprintf("The rail's report confirms the payout of %s.", row.ToMoney()))
 }
 
-// barUnconfirmed blocks a payout when a settlement shows that money arrived without
+// blockUnconfirmed blocks a payout when a settlement shows that money arrived without
 // confirming the payout. A line that was matched before is a duplicate and blocks
 // nothing, because the money may have come back since.
-func (m *lineMatcher) barUnconfirmed(ctx context.Context, out payouts.LockedPayout, line *lineRow, why payouts.LineResult) (payouts.LineResult, error) {
-	whole := why == payouts.ResultState || why == payouts.ResultReversed
+func (m *lineMatcher) blockUnconfirmed(ctx context.Context, out payouts.LockedPayout, line *lineRow, why payouts.LineResult) (payouts.LineResult, error) {
+	whole := why == payouts.ResultUnexpectedState || why == payouts.ResultReversed
 	if whole {
 		if repeated, err := m.isRepeated(ctx, out.Row, line); err != nil || repeated {
 			return payouts.ResultDuplicate, err
@@ -172,7 +172,7 @@ func (m *lineMatcher) applyReturn(ctx context.Context, out payouts.LockedPayout,
 			return "", err
 		}
 	case row.Status != claims.PayoutReleased && row.Status != claims.PayoutReconciled:
-		return payouts.ResultState, nil
+		return payouts.ResultUnexpectedState, nil
 	case why != "":
 		return why, nil
 	}
@@ -207,7 +207,7 @@ func (m *lineMatcher) applyRejection(ctx context.Context, out payouts.LockedPayo
 	case row.Status == claims.PayoutReleased:
 		return m.applyReturn(ctx, out, line)
 	case !row.IsInFlight() || mismatch(row, line) != "":
-		return payouts.ResultState, nil
+		return payouts.ResultUnexpectedState, nil
 	}
 	return payouts.ResultRefused, release.NoteRefusal(ctx, m.Tx, out.Claim, row, "refusal_reported_at")
 }

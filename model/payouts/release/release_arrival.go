@@ -24,11 +24,11 @@ func isUnexpectedPayment(r *claims.PayoutRow, order *Release, answer payouts.Rai
 	}
 }
 
-// barPaidPart blocks the part of a claim that a bank reports as paid under a key, and
+// blockPaidPart blocks the part of a claim that a bank reports as paid under a key, and
 // stores the arrival if the bank paid what was ordered. It returns the other payouts of
 // the part, locked by their claim, for the caller to save. If a report covered the key
 // before, nothing changes: its lines are dated and show whether the money was returned.
-func barPaidPart(ctx context.Context, tx *store.Tx, out payouts.LockedPayout, key string, whole bool) (others []payouts.LockedPayout, err error) {
+func blockPaidPart(ctx context.Context, tx *store.Tx, out payouts.LockedPayout, key string, whole bool) (others []payouts.LockedPayout, err error) {
 	row := out.Row
 	var reported bool
 	err = tx.NewRaw(`select exists (select from rail_report_lines rl join payouts po on po.id = rl.payout_id where po.claim_id = ? and po.partner = ? and rl.key = ?

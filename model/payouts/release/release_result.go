@@ -75,7 +75,7 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 			return err
 		}
 		if unexpected {
-			others, err := barPaidPart(ctx, tx, slice[0], order.Key, answer.Outcome == payouts.OutcomeAccepted)
+			others, err := blockPaidPart(ctx, tx, slice[0], order.Key, answer.Outcome == payouts.OutcomeAccepted)
 			if err != nil {
 				return err
 			}
@@ -99,7 +99,7 @@ func applyRailAnswer(tx *store.Tx, rail string, out payouts.LockedPayout, order 
 	var err error
 	switch {
 	case astray || !row.IsInFlight() || !paid && order.Attempt != row.Attempts:
-		// the rail's answer arrived another way or is still to come, or see barPaidPart
+		// the rail's answer arrived another way or is still to come, or see blockPaidPart
 	default:
 		if order.OtherRail == nil {
 			row.Provider = &rail
