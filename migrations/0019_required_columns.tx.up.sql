@@ -1,6 +1,6 @@
 -- Columns that every row has.
 
-update schema_compatibility set minimum_binary = 18;
+update schema_compatibility set minimum_binary = 19;
 alter table event_sequence alter column type set not null;
 alter table claims alter column product set not null;
 alter table claims add constraint claims_occurrence_has_key_check check ((occurrence_id is null) = (occurrence_key is null));
