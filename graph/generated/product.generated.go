@@ -215,6 +215,29 @@ func (ec *executionContext) fieldContext_ExampleFix_windKn(_ context.Context, fi
 	return graphql.NewScalarFieldContext("ExampleFix", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
+func (ec *executionContext) _ExampleFix_pressureMb(ctx context.Context, field graphql.CollectedField, obj *product.ExampleFix) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_ExampleFix_pressureMb(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PressureMB, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_ExampleFix_pressureMb(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("ExampleFix", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
 func (ec *executionContext) _PriceLoadings_uncertaintyFactor(ctx context.Context, field graphql.CollectedField, obj *product.Loadings) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1630,6 +1653,11 @@ func (ec *executionContext) _ExampleFix(ctx context.Context, sel ast.SelectionSe
 			}
 		case "windKn":
 			out.Values[i] = ec._ExampleFix_windKn(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "pressureMb":
+			out.Values[i] = ec._ExampleFix_pressureMb(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

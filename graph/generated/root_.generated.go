@@ -477,10 +477,11 @@ type ComplexityRoot struct {
 	}
 
 	ExampleFix struct {
-		Hour      func(childComplexity int) int
-		Latitude  func(childComplexity int) int
-		Longitude func(childComplexity int) int
-		WindKN    func(childComplexity int) int
+		Hour       func(childComplexity int) int
+		Latitude   func(childComplexity int) int
+		Longitude  func(childComplexity int) int
+		PressureMB func(childComplexity int) int
+		WindKN     func(childComplexity int) int
 	}
 
 	Explanation struct {
@@ -3453,6 +3454,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ExampleFix.Longitude(childComplexity), true
+	case "ExampleFix.pressureMb":
+		if e.ComplexityRoot.ExampleFix.PressureMB == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ExampleFix.PressureMB(childComplexity), true
 	case "ExampleFix.windKn":
 		if e.ComplexityRoot.ExampleFix.WindKN == nil {
 			break
@@ -12427,6 +12434,8 @@ type ExampleFix {
   longitude: Float!
   "Maximum sustained wind in knots; null when the source gives none."
   windKn: Decimal
+  "Central pressure in millibar; null where it is not given."
+  pressureMb: Decimal
 }
 
 "A page of products."
@@ -13439,9 +13448,9 @@ enum PlaceKind {
 type Trigger {
   "What the cover insures against."
   kind: Peril!
-  "magnitude, sustained_wind, precipitation_sum, hot_days or cold_days."
+  "magnitude, sustained_wind, central_pressure, precipitation_sum, hot_days or cold_days."
   index: String!
-  "mw, kn, mm or days."
+  "mw, kn, mb, mm or days."
   unit: String!
   "at_least or at_most: on which side of the threshold the trigger is met."
   direction: Direction!
@@ -15019,6 +15028,8 @@ func (ec *executionContext) childFields_ExampleFix(ctx context.Context, field gr
 		return ec.fieldContext_ExampleFix_longitude(ctx, field)
 	case "windKn":
 		return ec.fieldContext_ExampleFix_windKn(ctx, field)
+	case "pressureMb":
+		return ec.fieldContext_ExampleFix_pressureMb(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ExampleFix", field.Name)
 }

@@ -19,6 +19,8 @@ type Records struct {
 	Stations []Station
 
 	QuakeData, StormData, RainData Dataset
+	// PressureData describes the storms whose central pressure is known.
+	PressureData Dataset
 }
 
 // History returns past events by place. It never changes, so that any number of
@@ -79,6 +81,10 @@ func (h *History) QuakeData() Dataset { return h.records.QuakeData }
 
 // StormData describes the source of the cyclones.
 func (h *History) StormData() Dataset { return h.records.StormData }
+
+// PressureData describes the source of the central pressures: cyclones of earlier years
+// have too few.
+func (h *History) PressureData() Dataset { return h.records.PressureData }
 
 // RainData describes the source of the daily rain.
 func (h *History) RainData() Dataset { return h.records.RainData }

@@ -63,6 +63,10 @@ func loadShipped() (*History, error) {
 			Name: "NOAA/NHC HURDAT2 Atlantic 1851-2025", Source: NHC, Digest: stormDigest,
 			FirstYear: 1851, LastYear: 2025, Basin: Atlantic(),
 		},
+		PressureData: Dataset{
+			Name: "NOAA/NHC HURDAT2 Atlantic central pressure 1992-2025", Source: NHC, Digest: stormDigest,
+			FirstYear: 1992, LastYear: 2025, Basin: Atlantic(),
+		},
 		RainData: Dataset{
 			Name: "NOAA GHCN-Daily stations 1899-2026", Source: GHCN, Digest: stationDigest,
 			FirstYear: 1899, LastYear: 2026,

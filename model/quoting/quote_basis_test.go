@@ -30,7 +30,7 @@ func weighed(t *testing.T, b *modeltest.Bundle, quote string, in store.PageReque
 func TestQuoteBasisListsTheEventsThatAddUpToItsSums(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	for _, product := range []string{"quake-circle", "cyclone-circle", "rain-excess", "rain-deficit", "heat-days"} {
+	for _, product := range []string{"quake-circle", "cyclone-circle", "rain-excess", "rain-deficit", "heat-days", "cyclone-pressure"} {
 		quote := b.Quote(product, nil)
 		all := weighed(t, b, quote.ID, store.PageRequest{Limit: 7})
 		require.Len(t, all, quote.Basis.WeighedEvents, product)

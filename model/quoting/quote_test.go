@@ -18,7 +18,7 @@ import (
 func TestEveryProductHasAPriceByDefault(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	for _, product := range []string{"quake-circle", "cyclone-circle", "rain-excess", "rain-deficit", "heat-days"} {
+	for _, product := range []string{"quake-circle", "cyclone-circle", "rain-excess", "rain-deficit", "heat-days", "cyclone-pressure"} {
 		quote := b.Quote(product, nil)
 		require.Equal(t, "priced", quote.Status)
 		require.Equal(t, product, quote.Product)
@@ -27,7 +27,7 @@ func TestEveryProductHasAPriceByDefault(t *testing.T) {
 		require.Empty(t, quote.IgnoredContext)
 		require.Nil(t, quote.PolicyID)
 	}
-	require.Equal(t, slices.Repeat([]string{"quote.created"}, 5), b.Events())
+	require.Equal(t, slices.Repeat([]string{"quote.created"}, 6), b.Events())
 }
 
 func TestAQuoteIsReadAsItWasAnswered(t *testing.T) {

@@ -204,6 +204,7 @@ def contexts():
         yield "quake-circle", common | {"location": {"latitude": where[0], "longitude": where[1]}, "radius_km": draw.randint(5, 150)}
         where = draw.choice(shores)
         yield "cyclone-circle", common | {"location": {"latitude": where[0], "longitude": where[1]}, "radius_km": draw.randint(5, 150)}
+        yield "cyclone-pressure", common | {"location": {"latitude": where[0], "longitude": where[1]}, "radius_km": draw.randint(50, 200)}
         attach = draw.randint(80, 160)
         yield "rain-excess", common | {"station": draw.choice(["Milwaukee", "Merced"]), "days": draw.randint(1, 20), "attach": str(attach), "exhaust": str(attach + 100)}
         hot = draw.randint(10, 30)
@@ -224,7 +225,7 @@ def main():
             quakes = read_quakes(sys.argv[1], quote["basis"]["dataset_digest"])
         check(quote, quakes)
         counted[product] = counted.get(product, 0) + 1
-    assert len(counted) == 5, counted
+    assert len(counted) == 6, counted
     print("computed again to the cent:", ", ".join(f"{n} of {product}" for product, n in sorted(counted.items())))
 
 

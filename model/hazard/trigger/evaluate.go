@@ -15,7 +15,7 @@ import (
 // for the remaining limit and earlier payouts.
 //
 // Of several moments at which a storm could pay, the one with the highest factor
-// counts, then the highest index, then the earliest. Payable moments take precedence
+// counts, then the strongest index, then the earliest. Payable moments take precedence
 // over those in the waiting period, and these over moments outside of the cover.
 func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determination {
 	e := newEvaluation(c, p, payableFrom, o)
@@ -109,19 +109,20 @@ func (e *evaluation) timingAt(at time.Time) Reason {
 }
 
 func (e *evaluation) considerMeasurement(f measurement) {
-	if !e.hasBest || f.isBetterThan(e.best) {
+	if !e.hasBest || e.isBetter(f, e.best) {
 		e.best, e.hasBest = f, true
 	}
 }
 
-func (f measurement) isBetterThan(than measurement) bool {
+// isBetter reports whether a measurement takes precedence over another one.
+func (e *evaluation) isBetter(f, than measurement) bool {
 	if f.timing != than.timing {
 		return f.timing == ThresholdMet || f.timing == WaitingPeriod && than.timing == OutsidePeriod
 	}
 	if c := f.share.compareTo(than.share); c != 0 {
 		return c > 0
 	}
-	if c := f.index.Cmp(than.index); c != 0 {
+	if c := e.cover.Trigger.comparator().compareTo(f.index, than.index); c != 0 {
 		return c > 0
 	}
 	return f.at.Before(than.at)

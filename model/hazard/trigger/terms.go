@@ -105,8 +105,8 @@ const (
 // Trigger defines what is measured and when it counts.
 type Trigger struct {
 	Kind      hazard.Peril `json:"kind"`  // what the cover insures against
-	Index     string       `json:"index"` // magnitude, sustained_wind, precipitation_sum, hot_days, cold_days
-	Unit      string       `json:"unit"`  // mw, kn, mm, days
+	Index     string       `json:"index"` // magnitude, sustained_wind, central_pressure, precipitation_sum, hot_days, cold_days
+	Unit      string       `json:"unit"`  // mw, kn, mb, mm, days
 	Direction Direction    `json:"direction"`
 	// Strict excludes the boundary itself; the market's practice, and the default, is
 	// to include it.

@@ -10,12 +10,19 @@ import (
 	"parapet/model/hazard"
 )
 
-// Windstorm insures against the wind of tropical cyclones in a circle.
+// Windstorm insures against the wind or the central pressure of tropical cyclones in a
+// circle.
 const Windstorm hazard.Peril = "windstorm"
+
+// CentralPressure is the index of a storm's pressure at its centre, in millibar: the lower,
+// the stronger the storm. Other windstorm covers measure its sustained wind.
+const CentralPressure = "central_pressure"
 
 var windstormRules = PerilRules{
 	Peril: Windstorm, Kind: hazard.StormFix,
-	Indices:        map[string]Index{"sustained_wind": {"kn", "a wind of %s %s"}},
+	Indices: map[string]Index{
+		"sustained_wind": {"kn", "a wind of %s %s"}, CentralPressure: {"mb", "a central pressure of %s %s"},
+	},
 	Growth:         "The storm grew",
 	contextMembers: func(Trigger) []string { return nil },
 	validate:       validateWindstorm,
@@ -23,7 +30,11 @@ var windstormRules = PerilRules{
 
 func validateWindstorm(t Trigger) error {
 	switch {
-	case t.Wind != LargerOfEnds && t.Wind != Interpolated:
+	case t.Index == CentralPressure && t.Direction != AtMost:
+		return errors.New("a storm is stronger the lower its central pressure is: direction is at_most")
+	case t.Index == CentralPressure && t.Wind != "":
+		return errors.New("wind is for sustained_wind; a segment has the lower central pressure of both ends")
+	case t.Index != CentralPressure && t.Wind != LargerOfEnds && t.Wind != Interpolated:
 		return fmt.Errorf("wind %q is neither %s nor %s", t.Wind, LargerOfEnds, Interpolated)
 	case t.MaximumGapHours < 0:
 		return errors.New("maximum_gap_hours is below 0")
@@ -32,9 +43,18 @@ func validateWindstorm(t Trigger) error {
 	}
 }
 
-// evaluateStorm measures the wind where the track is closest to the centre: at each
+// FixValue returns the value of the trigger's index at a position of a storm; nil if it is
+// unknown.
+func (t *Trigger) FixValue(fix *hazard.Fix) *decimal.Decimal {
+	if t.Index == CentralPressure {
+		return fix.PressureHPA
+	}
+	return fix.WindKN
+}
+
+// evaluateStorm measures the index where the track is closest to the centre: at each
 // fix, and on each great-circle segment between two fixes within the gap that the terms
-// allow. If the wind is unknown, nothing is measured.
+// allow. If the value is unknown, nothing is measured.
 func (e *evaluation) evaluateStorm(s hazard.Storm) {
 	center, before := e.cover.Place.Center(), 0.0
 	for i := range s.Fixes {
@@ -43,8 +63,8 @@ func (e *evaluation) evaluateStorm(s hazard.Storm) {
 		if i > 0 && e.mayTouch(&s.Fixes[i-1], fix, before, km) {
 			e.evaluateSegment(center, s.Fixes[i-1], *fix)
 		}
-		if before = km; km <= e.cover.Place.RadiusKM && fix.WindKN != nil {
-			e.measureIndex(km, fix.At, *fix.WindKN)
+		if before = km; km <= e.cover.Place.RadiusKM && e.cover.Trigger.FixValue(fix) != nil {
+			e.measureIndex(km, fix.At, *e.cover.Trigger.FixValue(fix))
 		}
 	}
 }
@@ -64,8 +84,8 @@ func (e *evaluation) evaluateSegment(center hazard.Point, a, b hazard.Fix) {
 	if km > e.cover.Place.RadiusKM {
 		return
 	}
-	if wind, ok := segmentWind(e.cover.Trigger.Wind, a.WindKN, b.WindKN, along); ok {
-		e.measureIndex(km, timeAlong(a.At, b.At.Sub(a.At), along), wind)
+	if value, ok := e.cover.Trigger.segmentValue(&a, &b, along); ok {
+		e.measureIndex(km, timeAlong(a.At, b.At.Sub(a.At), along), value)
 	}
 }
 
@@ -94,6 +114,21 @@ func timeAlong(from time.Time, lasts time.Duration, along float64) time.Time {
 		return from.Add(lasts)
 	default:
 		return from.Add(time.Duration(along * float64(lasts)).Truncate(time.Microsecond))
+	}
+}
+
+// segmentValue returns the value of the index on a segment: the lower central pressure of
+// both ends, or the one that is known, and the wind by the trigger's rule.
+func (t *Trigger) segmentValue(a, b *hazard.Fix, along float64) (decimal.Decimal, bool) {
+	switch from, to := t.FixValue(a), t.FixValue(b); {
+	case t.Index != CentralPressure:
+		return segmentWind(t.Wind, from, to, along)
+	case from == nil && to == nil:
+		return decimal.Decimal{}, false
+	case from == nil || to != nil && to.LessThan(*from):
+		return *to, true
+	default:
+		return *from, true
 	}
 }
 

@@ -146,3 +146,12 @@ func milderHeat(random *rand.Rand, c *trigger.Cover) bool {
 	c.Trigger.DegreesC = &degrees
 	return true
 }
+
+// higherPressure raises all thresholds of an index at_most.
+func higherPressure(random *rand.Rand, c *trigger.Cover) bool {
+	by := decimal.NewFromInt(int64(1 + random.IntN(20)))
+	for i := range c.Payout.Steps {
+		c.Payout.Steps[i].Threshold = c.Payout.Steps[i].Threshold.Add(by)
+	}
+	return true
+}

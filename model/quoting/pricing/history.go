@@ -34,8 +34,8 @@ var methodsByForm = map[hazard.Form]*historyMethods{
 	},
 	hazard.TrackForm: {
 		checkPriceable: checkBasin,
-		dataset: func(_ *trigger.Cover, h *hazard.History) dataset {
-			return dataset{h.StormData(), h.StormData().Years()}
+		dataset: func(c *trigger.Cover, h *hazard.History) dataset {
+			return dataset{stormData(c, h), stormData(c, h).Years()}
 		},
 		weigh:      (*eventWeigher).weighStorms,
 		replay:     func(a *analysis, h *hazard.History) { a.replay.replayStorms(h) },
@@ -47,6 +47,14 @@ var methodsByForm = map[hazard.Form]*historyMethods{
 		weigh:          (*eventWeigher).weighStation,
 		replay:         func(a *analysis, h *hazard.History) { a.replay.replayStation(&a.weigher, h) },
 	},
+}
+
+// stormData returns the data set of the index that the cover measures.
+func stormData(c *trigger.Cover, h *hazard.History) hazard.Dataset {
+	if c.Trigger.Index == trigger.CentralPressure {
+		return h.PressureData()
+	}
+	return h.StormData()
 }
 
 // methodsFor returns the methods for the cover's peril. CheckPriceable must accept the
@@ -87,7 +95,7 @@ func checkMagnitudes(c *trigger.Cover, h *hazard.History) error {
 }
 
 func checkBasin(c *trigger.Cover, h *hazard.History) error {
-	if basin := h.StormData().Basin; basin != nil && !basin.Contains(c.Place.Center()) {
+	if basin := stormData(c, h).Basin; basin != nil && !basin.Contains(c.Place.Center()) {
 		return &UnpriceableError{"location", "must lie in the basin of the track data, " + basin.Name}
 	}
 	return nil

@@ -35,11 +35,12 @@ func TestMoreCoverNeverCostsLess(t *testing.T) {
 		cover func(*rand.Rand, *trigger.Cover)
 		ways  []enlargement
 	}{
-		"quake-circle":   {anyQuake, slices.Concat(circle, []enlargement{deeperLimit})},
-		"cyclone-circle": {anyCyclone, slices.Concat(circle, []enlargement{addedRing})},
-		"rain-excess":    {anyExcess, slices.Concat(station, []enlargement{moreDays})},
-		"rain-deficit":   {anyDeficit, station},
-		"heat-days":      {anyHeat, slices.Concat(station, []enlargement{milderHeat})},
+		"quake-circle":     {anyQuake, slices.Concat(circle, []enlargement{deeperLimit})},
+		"cyclone-circle":   {anyCyclone, slices.Concat(circle, []enlargement{addedRing})},
+		"cyclone-pressure": {anyPressure, slices.Concat(more, []enlargement{largerRadius, higherPressure})},
+		"rain-excess":      {anyExcess, slices.Concat(station, []enlargement{moreDays})},
+		"rain-deficit":     {anyDeficit, station},
+		"heat-days":        {anyHeat, slices.Concat(station, []enlargement{milderHeat})},
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
@@ -165,6 +166,14 @@ func anyDeficit(random *rand.Rand, c *trigger.Cover) {
 	to := decimal.NewFromInt(int64(random.IntN(20)))
 	from := to.Add(decimal.NewFromInt(int64(1 + random.IntN(30))))
 	c.Payout.Attach, c.Payout.Exhaust = &from, &to
+}
+
+func anyPressure(random *rand.Rand, c *trigger.Cover) {
+	anyPlace(random, c, hazard.Point{Latitude: 18, Longitude: -77})
+	c.Payout.Steps = anySteps(random, 850, 1000)
+	for i, j := 0, len(c.Payout.Steps)-1; i < j; i, j = i+1, j-1 { // the mildest pressure first
+		c.Payout.Steps[i].Threshold, c.Payout.Steps[j].Threshold = c.Payout.Steps[j].Threshold, c.Payout.Steps[i].Threshold
+	}
 }
 
 // anyHeat draws from Milwaukee alone: every summer of Merced pays.

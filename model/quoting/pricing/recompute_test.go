@@ -215,7 +215,7 @@ func (a quoteAnswer) checkPremium(t *testing.T, context string) {
 func TestPremiumIsRecomputableFromQuote(t *testing.T) {
 	t.Parallel()
 	for key, draw := range map[string]func(*rand.Rand) string{
-		"quake-circle": drawQuake, "cyclone-circle": drawCyclone, "rain-excess": drawExcess, "rain-deficit": drawDeficit, "heat-days": drawHeat,
+		"quake-circle": drawQuake, "cyclone-circle": drawCyclone, "rain-excess": drawExcess, "rain-deficit": drawDeficit, "heat-days": drawHeat, "cyclone-pressure": drawPressure,
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
@@ -277,4 +277,9 @@ func drawDeficit(random *rand.Rand) string {
 func drawHeat(random *rand.Rand) string {
 	attach := 10 + random.IntN(20)
 	return fmt.Sprintf(`{%s,"attach":"%d","exhaust":"%d"}`, drawTerms(random, "P8D"), attach, attach+1+random.IntN(30))
+}
+
+func drawPressure(random *rand.Rand) string {
+	return fmt.Sprintf(`{%s,"location":{"latitude":%f,"longitude":%f},"radius_km":%d}`,
+		drawTerms(random, "P1D"), 12+20*random.Float64(), -90+30*random.Float64(), 20+random.IntN(200))
 }

@@ -37,8 +37,12 @@ func (r *historyReplay) replayQuakes(h *hazard.History) {
 
 func (r *historyReplay) replayStorms(h *hazard.History) {
 	near := h.StormsNear(r.cover.Place.Center(), r.cover.Place.RadiusKM)
+	first := stormData(&r.cover, h).FirstYear
 	for i := range near {
 		storm := &near[i]
+		if storm.Fixes[0].At.Year() < first {
+			continue
+		}
 		r.replayOccurrence(trigger.Occurrence{SourceEventID: storm.ID, Storm: storm}, storm.Fixes[0].At, storm.Fixes[len(storm.Fixes)-1].At)
 	}
 }

@@ -159,6 +159,8 @@ func (w *eventWeigher) weighStorms(h *hazard.History) {
 	}
 	reach := w.cover.Place.RadiusKM + math.Sqrt(6)*w.smoothing // to the outermost nodes
 	runs := h.TrackPartsNear(w.cover.Place.Center(), reach)
+	first := stormData(&w.cover, h).FirstYear
+	runs = slices.DeleteFunc(runs, func(r hazard.TrackPart) bool { return r.Storm.Fixes[0].At.Year() < first })
 	for len(runs) > 0 {
 		own := 1
 		for own < len(runs) && runs[own].Storm == runs[0].Storm {
@@ -223,14 +225,20 @@ func (w *eventWeigher) closest(runs []hazard.TrackPart) (closest float64, closes
 }
 
 // cutStrongParts returns the parts of runs with segments of which an end reaches the
-// lowest threshold. The wind between two ends never exceeds the larger one, so no other
-// segment can pay.
+// lowest threshold. Between two ends the index is never stronger than at the stronger one,
+// so no other segment can pay.
 func (w *eventWeigher) cutStrongParts(runs []hazard.TrackPart) (parts []hazard.TrackPart) {
-	if w.cover.Trigger.Direction == trigger.AtMost {
+	mildest, t := w.cover.Payout.LowestThreshold(), &w.cover.Trigger
+	if t.Direction == trigger.AtMost && t.Index != trigger.CentralPressure {
 		return runs
 	}
-	least := w.cover.Payout.LowestThreshold()
-	reaches := func(fix *hazard.Fix) bool { return fix.WindKN != nil && fix.WindKN.GreaterThanOrEqual(least) }
+	reaches := func(fix *hazard.Fix) bool {
+		value := t.FixValue(fix)
+		if value == nil || t.Direction == trigger.AtMost {
+			return value != nil && value.LessThanOrEqual(mildest)
+		}
+		return value.GreaterThanOrEqual(mildest)
+	}
 	for _, run := range runs {
 		parts = run.Parts(parts, func(i int) bool {
 			return reaches(&run.Fixes[i]) || i+1 < len(run.Fixes) && reaches(&run.Fixes[i+1])

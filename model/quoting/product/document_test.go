@@ -179,11 +179,13 @@ func TestProductReturnsItsDocument(t *testing.T) {
 		require.NotEmpty(t, d.Title)
 		require.Equal(t, "PT24H", d.Times.QuoteValidity)
 		version, waiting := 2, "P0D"
-		switch d.Trigger.Kind {
-		case trigger.Rainfall:
+		switch {
+		case d.Trigger.Kind == trigger.Rainfall:
 			version, waiting = 3, "P7D"
-		case trigger.Temperature:
+		case d.Trigger.Kind == trigger.Temperature:
 			version, waiting = 1, "P7D"
+		case d.Trigger.Index == trigger.CentralPressure:
+			version = 1
 		}
 		require.Equal(t, version, p.Version())
 		require.Equal(t, waiting, d.Times.WaitingPeriod)
@@ -194,5 +196,5 @@ func TestProductReturnsItsDocument(t *testing.T) {
 		require.Zero(t, p.AutomaticUpTo("CHF"))
 		require.True(t, strings.HasPrefix(string(p.ContextSchema()), `{"$schema":"https://json-schema.org/draft/2020-12/schema"`))
 	}
-	require.Equal(t, []string{"cyclone-circle", "heat-days", "quake-circle", "rain-deficit", "rain-excess"}, keys)
+	require.Equal(t, []string{"cyclone-circle", "cyclone-pressure", "heat-days", "quake-circle", "rain-deficit", "rain-excess"}, keys)
 }

@@ -53,6 +53,8 @@ type ExampleFix struct {
 	Latitude  float64          `json:"latitude"`
 	Longitude float64          `json:"longitude"`
 	WindKN    *decimal.Decimal `json:"wind_kn,omitzero"`
+	// PressureMB is the central pressure in millibar, which are hectopascals.
+	PressureMB *decimal.Decimal `json:"pressure_mb,omitzero"`
 }
 
 // Expectation is the expected determination. Index is nil if nothing touches the place.
@@ -132,7 +134,7 @@ func (e Example) buildStorm(from time.Time) *hazard.Storm {
 		storm.Fixes = append(storm.Fixes, hazard.Fix{
 			At:     from.Add(time.Duration(fix.Hour) * time.Hour),
 			Where:  hazard.Point{Latitude: fix.Latitude, Longitude: fix.Longitude},
-			WindKN: fix.WindKN,
+			WindKN: fix.WindKN, PressureHPA: fix.PressureMB,
 		})
 	}
 	return storm

@@ -46,6 +46,7 @@ func expectedRates() []expectedRate {
 		{"Miami, wind", "cyclone-circle", `{"partner":"acme"}`, 7.5, 7.5, 0},
 		{"Milwaukee, excess", "rain-excess", `{"partner":"acme"}`, 14.8, 14.8, 0},
 		{"Merced, excess", "rain-excess", `{"partner":"acme","station":"Merced"}`, 2.9, 2.9, 0},
+		{"Jamaica, pressure", "cyclone-pressure", `{"partner":"acme"}`, 14.36, 14.4, 0},
 		{"Milwaukee, heat", "heat-days", `{"partner":"acme"}`, 8.58, 8.6, 0},
 		{"Milwaukee, deficit", "rain-deficit", `{"partner":"acme"}`, 20.1, 20.1, 0},
 	}
