@@ -62,7 +62,7 @@ func expectedCell(circle trigger.Place) string {
 
 func TestPlaceCellIsTheDegreeOfTheCentre(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(8, 14)) //nolint:gosec // the same circles in every run
+	random := rand.New(rand.NewPCG(8, 14))
 	var footprints, cells []string
 	for len(footprints) < 30_000 {
 		circle := randomCircle(random)
@@ -118,7 +118,7 @@ func chordDistance(a, b hazard.Point) float64 {
 
 func TestMoratoriumClosesTheCirclesThatItTouches(t *testing.T) {
 	t.Parallel()
-	random := rand.New(rand.NewPCG(14, 8)) //nolint:gosec // the same circles in every run
+	random := rand.New(rand.NewPCG(14, 8))
 	starts := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 	ends := starts.Add(time.Hour)
 	closed, open := 0, 0
