@@ -25,7 +25,7 @@ func (d *fixture) endedRequest(ctx context.Context, t *testing.T) (status int, b
 	return recorder.Code, recorder.Body.String()
 }
 
-// The library answers nothing once a request's context has ended.
+// The library sends no response once a request's context has ended.
 func TestRequestThatEndedBeforeItRanIsAnsweredWithAnError(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
@@ -44,7 +44,7 @@ func TestRequestThatEndedBeforeItRanIsAnsweredWithAnError(t *testing.T) {
 	require.Len(t, d.loggedCauses, 1, "leaving is not")
 }
 
-// A client that breaks the protocol hears of it in the closing frame and nowhere else.
+// The closing frame is the only place that tells a client about a broken protocol rule.
 func TestSecondOperationUnderOneIDClosesTheSocketAlone(t *testing.T) {
 	t.Parallel()
 	s := newServedFixture(t, graph.Streams{})

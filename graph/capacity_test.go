@@ -11,7 +11,7 @@ import (
 
 const bind = `mutation($id: ID!) { bindPolicy(input: {quoteId: $id}) { policy { id } } }`
 
-// refusedBind is the code with which a new quote's bind is refused.
+// refusedBind returns the error code of binding a new quote.
 func (d *fixture) refusedBind(t *testing.T) string {
 	t.Helper()
 	got := d.send(t, graphqlRequest{document: bind, variables: map[string]any{"id": d.Quote("quake-circle", nil).ID}})

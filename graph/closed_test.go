@@ -20,7 +20,7 @@ import (
 	"parapet/model/kernel/apperr"
 )
 
-// contentKeeper is an executor that keeps the content of a request beyond its end.
+// contentKeeper is an executor that keeps the content of a request after its end.
 type contentKeeper struct {
 	graphql.GraphExecutor
 
@@ -28,7 +28,7 @@ type contentKeeper struct {
 	panicked bool
 }
 
-// CreateOperationContext refuses everything, or panics.
+// CreateOperationContext rejects every request, or panics.
 func (k *contentKeeper) CreateOperationContext(ctx context.Context, params *graphql.RawParams) (*graphql.OperationContext, gqlerror.List) {
 	k.content, _ = scalar.UnmarshalContent(ctx, params.Variables["a"])
 	if _, err := k.content.ReadAt(make([]byte, 1), 0); err != nil {

@@ -50,7 +50,7 @@ const dashboard = `query Dashboard($n: Int!) { policies(first: $n) {
 	pageInfo { hasNextPage endCursor }
 } }`
 
-// createRecords writes the book. It leaves out the foreign keys' checks, most of the time.
+// createRecords writes the book, mostly without the checks of foreign keys.
 func (d *fixture) createRecords(t testing.TB, policies int) {
 	t.Helper()
 	d.QuoteAndBind("quake-circle", nil)
@@ -65,11 +65,11 @@ func (d *fixture) createRecords(t testing.TB, policies int) {
 	require.NoError(t, err)
 }
 
-// sealed are cursors, which never look the same twice.
+// sealed are cursors, whose text differs each time.
 var sealed = regexp.MustCompile(`"(endCursor|startCursor|cursor)":"[^"]*"`)
 
-// TestFastJSONEqualsGqlgen asks for the same with and without a member that
-// is not plain, so that the library writes everything.
+// TestFastJSONEqualsGqlgen runs the same query with and without a member that is not
+// plain, so that gqlgen writes everything.
 func TestFastJSONEqualsGqlgen(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

@@ -15,7 +15,7 @@ import (
 	"parapet/model/quoting/product"
 )
 
-// asked is a claim for approval of 1,250 USD.
+// asked is a claim for an operator's approval of 1,250 USD.
 func asked(t *testing.T, d *fixture) string {
 	t.Helper()
 	policy := d.QuoteAndBind("quake-circle", nil)
@@ -55,7 +55,7 @@ func TestOperatorDecidesClaim(t *testing.T) {
 	require.Equal(t, []string{"/input/nextReviewAt", "/input/reasonCodes/0"}, places(wrong))
 }
 
-// places are where an answer's input is wrong.
+// places are the pointers of an error response.
 func places(got response) (pointers []string) {
 	for _, field := range got.Errors[0].Extensions.Errors {
 		pointers = append(pointers, field.Pointer)

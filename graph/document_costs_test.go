@@ -67,7 +67,7 @@ func (d *fixture) fillLarge(t *testing.T) {
 // documentCost is the resources used to answer a document.
 type documentCost struct {
 	status      int
-	answer      []byte // its beginning
+	answer      []byte // the beginning of the response
 	answerBytes int
 	allocated   uint64 // bytes
 	cpu         uint64 // nanoseconds
@@ -207,7 +207,7 @@ func introspectionDocument(t *testing.T) string {
 	return string(text)
 }
 
-// hostileDocuments are documents that amplify what they ask for.
+// hostileDocuments are documents that select more than their size suggests.
 func hostileDocuments(t *testing.T, d *fixture) map[string]string {
 	t.Helper()
 	var claims, quotes, policies []string

@@ -21,7 +21,7 @@ func sha256Hex(text string) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// persistedExtension is a request with the hash of a document, and its text or not.
+// persistedExtension is a request with the hash of a document, with or without its text.
 func persistedExtension(text, hash string) plain {
 	body := fmt.Sprintf(`{"query":%q,"extensions":{"persistedQuery":{"version":1,"sha256Hash":%q}}}`, text, hash)
 	return plain{http.MethodPost, "", body, nil}

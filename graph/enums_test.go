@@ -81,7 +81,7 @@ func declaredConstants(t *testing.T, folder, of string) (all []string) {
 	return all
 }
 
-// toEnumWord is a constant's word, if it is of the type.
+// toEnumWord returns the value of a constant if it is of the type.
 func toEnumWord(t *testing.T, spec *goast.ValueSpec, of string) []string {
 	t.Helper()
 	if kind, ok := spec.Type.(*goast.Ident); !ok || kind.Name != of {
@@ -92,8 +92,8 @@ func toEnumWord(t *testing.T, spec *goast.ValueSpec, of string) []string {
 	return []string{text}
 }
 
-// domainEnums are the words of the domain, by the enum that spells them in capitals: one
-// list each, which is the domain's own.
+// domainEnums are the lists of values of the domain, by the enum that has them in
+// capitals.
 func domainEnums(t *testing.T) map[string][]string {
 	t.Helper()
 	all := map[string][]string{

@@ -25,8 +25,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// fixture is the handler on a database of the test's own, behind a front that takes
-// the actor's name for a token.
+// fixture is the handler on a database of its own, behind a front that accepts the
+// actor's name as token.
 type fixture struct {
 	*modeltest.Bundle
 
@@ -103,7 +103,7 @@ type graphqlRequest struct {
 	headers   []string
 }
 
-// response is what came back.
+// response is a decoded response.
 type response struct {
 	status int
 	body   string
@@ -144,7 +144,7 @@ func (d *fixture) send(t *testing.T, in graphqlRequest) response {
 	return out
 }
 
-// queryData asks for what must be answered without an error.
+// queryData returns the data of a query that must succeed.
 func (d *fixture) queryData(t *testing.T, document string, variables map[string]any) map[string]any {
 	t.Helper()
 	return d.queryDataAs(t, "", document, variables)
@@ -159,7 +159,7 @@ func (d *fixture) queryDataAs(t *testing.T, as, document string, variables map[s
 	return data
 }
 
-// committedSchema is the schema, read once.
+// committedSchema returns the schema, which is read once.
 var committedSchema = sync.OnceValue(func() *ast.Schema { return generated.NewExecutableSchema(generated.Config{}).Schema() })
 
 // requireValidPointers checks that every pointer of a response exists in the schema, so

@@ -13,15 +13,15 @@ import (
 	"parapet/model/kernel/actor"
 )
 
-// costsLittle sends each body, expects a refusal with its code, and prints what it
-// took: memory within the contract's bound.
+// costsLittle sends each body, expects an error with its code, and prints its costs: the
+// memory must be within the contract's limit.
 func (d *fixture) costsLittle(t *testing.T, code string, bodies map[string]string) {
 	t.Helper()
 	t.Logf("%-40s %9s %9s %9s", "body", "bytes", "memory", "time")
 	for name, body := range bodies {
 		sent := plain{http.MethodPost, "", body, nil}
 		memory, took := ^uint64(0), time.Hour
-		for range 5 { // the least of several: other tests allocate meanwhile
+		for range 5 { // the minimum of several: other tests allocate meanwhile
 			var before, after runtime.MemStats
 			runtime.ReadMemStats(&before)
 			began := time.Now()
@@ -37,7 +37,7 @@ func (d *fixture) costsLittle(t *testing.T, code string, bodies map[string]strin
 	}
 }
 
-// An array of requests is refused before any document in it is looked at.
+// An array of requests is rejected before any document in it is read.
 func TestRefusedBatchesCostLittle(t *testing.T) {
 	t.Parallel()
 	newFixture(t).costsLittle(t, "parameter_invalid", map[string]string{
@@ -49,7 +49,7 @@ func TestRefusedBatchesCostLittle(t *testing.T) {
 	})
 }
 
-// fieldNamesOf are as many members of an object, each of a name of its own.
+// fieldNamesOf returns the text of an object with n different members.
 func fieldNamesOf(n int) string {
 	var all strings.Builder
 	for i := range n {

@@ -19,10 +19,10 @@ const (
 	responseType = "application/graphql-response+json"
 )
 
-// plain is a request as it goes over the wire.
+// plain is a request as HTTP sends it.
 type plain struct {
 	method, address, body string
-	headers               []string // "Name: value"; an empty value takes it away
+	headers               []string // "Name: value"; an empty value removes the header
 }
 
 func (p plain) to(t *testing.T, d *fixture) (*httptest.ResponseRecorder, response) {
@@ -47,7 +47,7 @@ func (p plain) to(t *testing.T, d *fixture) (*httptest.ResponseRecorder, respons
 	return recorder, out
 }
 
-// errorCode is the first error's, empty without one.
+// errorCode returns the code of the first error, empty without errors.
 func (a response) errorCode() string {
 	if len(a.Errors) == 0 {
 		return ""
@@ -55,7 +55,7 @@ func (a response) errorCode() string {
 	return a.Errors[0].Extensions.Code
 }
 
-// newHandlerWith is a door of another configuration.
+// newHandlerWith returns a handler with another configuration.
 func (d *fixture) newHandlerWith(t *testing.T, config graph.Config) *fixture {
 	t.Helper()
 	config.Service = d.Service
@@ -193,7 +193,7 @@ func TestSchemaCanBeKeptSecret(t *testing.T) {
 	}
 }
 
-// An answer comes in one piece: what a caller defers would be lost.
+// A response is complete in one part: deferred fields would be lost.
 func TestDeferIsNotSupported(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

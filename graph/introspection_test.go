@@ -33,7 +33,7 @@ func libraryIntrospection(t *testing.T, document string) map[string]any {
 	return answer.Data
 }
 
-// withoutDefer takes out the directive that the library adds and that is not served.
+// withoutDefer removes the directive that the library adds and that is not served.
 func withoutDefer(data map[string]any) map[string]any {
 	if whole, asked := data["__schema"].(map[string]any); asked {
 		var served []any

@@ -78,7 +78,7 @@ func TestOperationsOverASocketAreBoundedToo(t *testing.T) {
 	require.Contains(t, string(refused.Payload), "rate_limited")
 	require.Eventually(t, func() bool { return waiting() > 0 }, time.Minute, 5*time.Millisecond)
 	release()
-	for range 32 { // a next and a complete of each
+	for range 32 { // each has a next and a complete message
 		require.Contains(t, c.readMessage().ID, "q")
 	}
 	c.sendMessage(fmt.Sprintf(`{"id":"again","type":"subscribe","payload":{"query":%q}}`, listQuotes))
@@ -94,7 +94,7 @@ func TestSubscriptionsDoNotCountAsOperations(t *testing.T) {
 	require.Empty(t, s.send(t, graphqlRequest{document: `{ viewer { name } }`}).Errors)
 }
 
-// post sends a document under a context of its own.
+// post sends a document with a context of its own.
 func (d *fixture) post(ctx context.Context, t *testing.T, accept, document string) *httptest.ResponseRecorder {
 	t.Helper()
 	body, err := json.Marshal(map[string]any{"query": document})
@@ -124,7 +124,7 @@ func TestWorkStopsWhenTheCallerLeaves(t *testing.T) {
 	release()
 }
 
-// longMetadata is as long as metadata may be: 100 KB.
+// longMetadata is metadata of the largest size: 100 KB.
 func longMetadata() map[string]string {
 	metadata := map[string]string{}
 	for i := range 50 {

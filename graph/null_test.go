@@ -27,7 +27,7 @@ func nulls(s *ast.Schema, of *ast.Type) any {
 	return all
 }
 
-// Clients of generated types send null for what their program left out.
+// Generated clients send null for members that their program leaves out.
 func TestNullEqualsAbsent(t *testing.T) {
 	t.Parallel()
 	d, s := newFixture(t), loadCommittedSchema(t)
@@ -51,7 +51,7 @@ func TestNullEqualsAbsent(t *testing.T) {
 		}
 		document := "query(" + strings.Join(names, ", ") + ") { " + field.Name + "(" + strings.Join(uses, ", ") + ") { totalCount } }"
 		if all, _ := variables["filter"].(map[string]any); len(all) == 0 {
-			delete(variables, "filter") // all it has has a default, which null is not
+			delete(variables, "filter") // all its members have defaults, which null is not
 		}
 		all := d.queryDataAs(t, who, "{ "+field.Name+" { totalCount } }", nil)
 		require.Equal(t, all, d.queryDataAs(t, who, document, variables), field.Name)
@@ -74,7 +74,7 @@ func TestNullListElementsAreRejected(t *testing.T) {
 	require.Equal(t, map[string]any{"openClaim": map[string]any{"claim": map[string]any{"origin": "APPROVAL", "description": nil}}}, opened)
 }
 
-// A null that is taken for false would do what was to be tried dry.
+// If null counted as false, the mutation would change what it should only count.
 func TestNullBooleanIsRejected(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

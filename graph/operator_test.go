@@ -12,8 +12,8 @@ import (
 	"parapet/model/kernel/apperr"
 )
 
-// operatorsOnly are the queries and mutations that say they are operators', each with
-// what it must be given.
+// operatorsOnly are the queries and mutations that are for operators only, each with its
+// required arguments.
 func operatorsOnly(s *ast.Schema) map[string]string {
 	all := map[string]string{}
 	for keyword, root := range map[string]*ast.Definition{"query": s.Query, "mutation": s.Mutation} {

@@ -14,7 +14,7 @@ import (
 	"parapet/graph/guard"
 )
 
-// The sandbox's first examples match the schema.
+// The first examples of the sandbox are valid in the schema.
 func TestSandboxExamplesAreValid(t *testing.T) {
 	t.Parallel()
 	content, err := os.ReadFile("sandbox/page/examples.json")

@@ -32,7 +32,7 @@ func readApart(t *testing.T) map[string]bool {
 	return all
 }
 
-// A field that may not be null takes everything around it along when it fails.
+// When a non-null field fails, its parent is null too.
 func TestFieldsThatMayFailAreNullable(t *testing.T) {
 	t.Parallel()
 	s := loadCommittedSchema(t)

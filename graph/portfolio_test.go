@@ -14,7 +14,7 @@ import (
 
 var epicentre = hazard.Point{Latitude: 24.174, Longitude: 121.653}
 
-// dig follows keys and positions into an answer.
+// dig returns the value at a path of keys and indexes.
 func dig(t *testing.T, value any, path ...any) any {
 	t.Helper()
 	for _, step := range path {

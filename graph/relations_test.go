@@ -30,7 +30,7 @@ import (
 
 var hualien = hazard.Point{Latitude: 23.98, Longitude: 121.6}
 
-// observeQuake binds so many policies and pays each for a quake.
+// observeQuake binds n policies and pays each of them for an earthquake.
 func (d *fixture) observeQuake(t *testing.T, policies int) []*wire.Policy {
 	t.Helper()
 	var bound []*wire.Policy

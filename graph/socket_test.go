@@ -16,7 +16,7 @@ import (
 	"parapet/graph"
 )
 
-// socketClient is a WebSocket of a test's.
+// socketClient is the WebSocket client of a test.
 type socketClient struct {
 	*websocket.Conn
 
@@ -24,7 +24,8 @@ type socketClient struct {
 	err error // that ended it
 }
 
-// said is a message of the server's; the zero value when it closed.
+// said is a message from the server; the zero value after the server closed the
+// connection.
 type said struct {
 	ID, Type string
 	Payload  jsontext.Value
@@ -46,7 +47,7 @@ func connect(t *testing.T, address string, options *websocket.DialOptions) (c *s
 	return &socketClient{Conn: conn, t: t}, response.StatusCode, err
 }
 
-// dialSocket is a socket that was greeted.
+// dialSocket opens a WebSocket and waits for the acknowledgement.
 func (s *servedFixture) dialSocket(t *testing.T, as string) *socketClient {
 	t.Helper()
 	c, _, err := s.connectSocket(t, nil, "graphql-transport-ws")
@@ -103,7 +104,7 @@ func TestSocketsSpeakTheProtocol(t *testing.T) {
 	require.Equal(t, websocket.StatusCode(4409), websocket.CloseStatus(c.err))
 }
 
-// pushedBack is a connection whose first bytes were read already.
+// pushedBack is a connection whose first bytes were read before.
 type pushedBack struct {
 	net.Conn
 

@@ -15,10 +15,10 @@ import (
 	"parapet/model/modeltest"
 )
 
-// list is a list of the schema, and the way to its records.
+// list is a list of the schema and the query text that leads to its records.
 type list struct {
 	of    *ast.Definition
-	way   string // up to the braces around a record's fields; %[1]d stands for how many
+	way   string // the text before the braces of a record's fields; %[1]d is the number of records
 	depth int
 }
 
@@ -46,7 +46,7 @@ func allLists(s *ast.Schema) (all []list) {
 	return append(all, list{s.Types["Explanation"], supposed, 4}) // what is worked out needs something to be about
 }
 
-// supposed is the way to what an earthquake would mean for policies.
+// supposed is the query text of a hypothetical earthquake.
 const supposed = `{ exposure(occurrence: {earthquake: {location: {latitude: 23.98, longitude: 121.6}, magnitude: "7.1"}}) { policies(first: %[1]d) { nodes { `
 
 // requiredArguments reports whether a field has required arguments.
@@ -54,7 +54,7 @@ func requiredArguments(field *ast.FieldDefinition) bool {
 	return slices.ContainsFunc(field.Arguments, func(a *ast.ArgumentDefinition) bool { return a.Type.NonNull && a.DefaultValue == nil })
 }
 
-// relations are the fields of a record that may have to be read, each written out.
+// relations are the fields of a record that need a read of their own.
 func (l list) relations(s *ast.Schema) (all []string) {
 	for _, field := range l.of.Fields {
 		to := s.Types[field.Type.Name()]
@@ -89,7 +89,7 @@ func (d *fixture) countStatements(t *testing.T, c *counter, document string) (fe
 
 var recordID = regexp.MustCompile(`"id":"([a-z]{3}_[0-9a-z]{26})"`)
 
-// recordIDs are those of three records of a list.
+// recordIDs returns the ids of three records of a list.
 func (d *fixture) recordIDs(t *testing.T, l list) (ids []string) {
 	t.Helper()
 	document := fmt.Sprintf(l.way, 3) + "id" + strings.Repeat(" }", l.depth)
@@ -104,7 +104,7 @@ func (d *fixture) recordIDs(t *testing.T, l list) (ids []string) {
 	return ids
 }
 
-// foundAtOnce shows that records of one kind are found by their ids in as many
+// foundAtOnce requires that several records of one type are read by id in as many
 // statements as one of them.
 func (d *fixture) foundAtOnce(t *testing.T, c *counter, ids []string) {
 	t.Helper()
@@ -118,7 +118,8 @@ func (d *fixture) foundAtOnce(t *testing.T, c *counter, ids []string) {
 	require.Equal(t, one, all, ids)
 }
 
-// Every relation of every kind of record is read once, for however many records.
+// Every relation of every type of record is read in one statement for any number of
+// records.
 func TestRelationsAreBatched(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

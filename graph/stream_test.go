@@ -21,7 +21,8 @@ import (
 	"parapet/model/partners"
 )
 
-// servedFixture is the door on a server of its own, with a clock that the test moves.
+// servedFixture is the fixture on a server of its own, with a clock that the test
+// advances.
 type servedFixture struct {
 	*fixture
 
@@ -35,7 +36,7 @@ func newServedFixture(t *testing.T, streams graph.Streams) *servedFixture {
 	return newServedFixtureOn(t, newFixture(t), graph.Config{Streams: streams})
 }
 
-// newServedFixtureOn is serve with another database or another configuration.
+// newServedFixtureOn is newServedFixture with another database or another configuration.
 func newServedFixtureOn(t *testing.T, d *fixture, config graph.Config) *servedFixture {
 	t.Helper()
 	s := &servedFixture{fixture: d}
@@ -57,8 +58,8 @@ func newServedFixtureOn(t *testing.T, d *fixture, config graph.Config) *servedFi
 	return s
 }
 
-// pipeListener is a listener whose connections hold nothing back: what is not read is not
-// written.
+// pipeListener is a listener whose connections have no buffer: a write waits until it is
+// read.
 type pipeListener chan net.Conn
 
 func (p pipeListener) Accept() (net.Conn, error) {
@@ -73,7 +74,7 @@ func (p pipeListener) Close() error { close(p); return nil }
 
 func (pipeListener) Addr() net.Addr { return &net.UnixAddr{Name: "pipe", Net: "unix"} }
 
-// overPipes serves what comes over pipes too.
+// overPipes serves connections that are pipes.
 func (s *servedFixture) overPipes(t *testing.T) pipeListener {
 	t.Helper()
 	p := make(pipeListener)
@@ -144,7 +145,7 @@ func (s *servedFixture) listenUntil(ctx context.Context, t *testing.T, as, docum
 	return s.openStream(ctx, t, as, string(body))
 }
 
-// openStream sends a request as it is written.
+// openStream sends a request and returns its open response.
 func (s *servedFixture) openStream(ctx context.Context, t *testing.T, as, body string) *eventReader {
 	t.Helper()
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, s.address+"/graphql", strings.NewReader(body))
@@ -157,7 +158,7 @@ func (s *servedFixture) openStream(ctx context.Context, t *testing.T, as, body s
 	return &eventReader{bufio.NewScanner(response.Body), t}
 }
 
-// nextEvent is the next event; complete when nothing follows.
+// nextEvent returns the next event; complete when none follows.
 func (l *eventReader) nextEvent() (out response, complete bool) {
 	l.t.Helper()
 	for l.Scan() {
@@ -173,7 +174,7 @@ func (l *eventReader) nextEvent() (out response, complete bool) {
 	return out, true
 }
 
-// eventSequence is that of the one field.
+// eventSequence returns the sequence of an event.
 func (a response) eventSequence(t *testing.T) (n int64) {
 	t.Helper()
 	require.Empty(t, a.Errors)

@@ -16,7 +16,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// idsIn are where an id can be given within a value of a type: paths of members,
+// idsIn returns the paths of the members that take an id within a value of a type, with
 // the value's own name first.
 func idsIn(s *ast.Schema, of *ast.Type, at string) (all []string) {
 	def := s.Types[of.Name()]
@@ -32,8 +32,8 @@ func idsIn(s *ast.Schema, of *ast.Type, at string) (all []string) {
 	return all
 }
 
-// documentWriter is a field with an id in one place. Whatever else it must be given is
-// right, so that it is this id alone that the answer is about.
+// documentWriter writes a document with an id in one place. All other arguments are
+// valid, so that only the id can cause an error.
 type documentWriter struct {
 	schema *ast.Schema
 	place  string
@@ -41,12 +41,12 @@ type documentWriter struct {
 	own    map[string]string // the caller's records, by the prefix of their ids
 }
 
-// ofName are the prefixes of the ids that members are named for.
+// ofName are the prefixes of ids by the names of members.
 var ofName = map[string]string{
 	"quoteId": "quo", "policyId": "pol", "claimId": "clm", "payoutId": "pay", "webhookEndpointId": "whe", "endpointId": "whe", "deliveryId": "dlv", "observationId": "obs",
 }
 
-// fitting has values for places that need a specific value of their type, and for those
+// fitting has values for members that need a specific value of their type, and for those
 // that the domain requires although the type does not: otherwise another error would be
 // reported first.
 var fitting = map[string]string{
@@ -54,7 +54,7 @@ var fitting = map[string]string{
 	"input.currency": `"USD"`, "input.beneficiary.country": `"TW"`, "input.iban": `{iban: "DE89370400440532013000"}`,
 }
 
-// value writes what is given at a place.
+// value returns the text of the value at a place.
 func (a documentWriter) value(of *ast.Type, at string) string {
 	switch def := a.schema.Types[of.Name()]; {
 	case fitting[at] != "" && !strings.HasPrefix(a.place, at+"."):
@@ -75,7 +75,7 @@ func (a documentWriter) value(of *ast.Type, at string) string {
 	}[of.NamedType]
 }
 
-// members writes those of an input that are needed, or lead to the place.
+// members returns the members of an input that are required or lead to the place.
 func (a documentWriter) members(fields ast.FieldList, within string) string {
 	var all []string
 	for _, field := range fields {
@@ -87,7 +87,7 @@ func (a documentWriter) members(fields ast.FieldList, within string) string {
 	return strings.Join(all, ", ")
 }
 
-// arguments writes those of a field.
+// arguments returns the arguments of a field that are required or lead to the place.
 func (a documentWriter) arguments(given ast.ArgumentDefinitionList) string {
 	var fields ast.FieldList
 	for _, argument := range given {
@@ -99,11 +99,11 @@ func (a documentWriter) arguments(given ast.ArgumentDefinitionList) string {
 	return ""
 }
 
-// fieldPlace is somewhere in the schema where an id can be given.
+// fieldPlace is a place in the schema that takes an id.
 type fieldPlace struct {
 	field *ast.FieldDefinition
-	way   string // to the field: an operation, and the fields around it
-	depth int    // how many braces the way opens
+	way   string // the query text before the field: the operation and the fields around it
+	depth int    // number of braces that way opens
 	at    string
 }
 
@@ -159,7 +159,8 @@ func allFieldPlaces(t *testing.T, s *ast.Schema, own map[string]string) (all []f
 	return all
 }
 
-// createOneOfEach are a record of each kind that a partner has, by the prefix of its id.
+// createOneOfEach creates a record of each type that a partner has and returns their ids,
+// by prefix.
 func (d *fixture) createOneOfEach(t *testing.T, as string, actor actor.Actor) map[string]string {
 	t.Helper()
 	b := d.ActingAs(actor)
@@ -209,7 +210,7 @@ func (s *servedFixture) requireNoForeignRecord(t *testing.T, document string) st
 	return logged.String()
 }
 
-// theirsAlone are the kinds that no partner owns.
+// theirsAlone are the types of records that belong to no partner.
 var theirsAlone = []string{"Moratorium"}
 
 func TestForeignIDsAreNotFound(t *testing.T) {

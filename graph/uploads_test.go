@@ -17,7 +17,7 @@ import (
 	"parapet/model/kernel/store"
 )
 
-// uploads sends the contents of attachments of one claim.
+// uploads sends attachments of one claim.
 type uploads struct {
 	*fixture
 
@@ -32,7 +32,7 @@ func openUploads(t *testing.T) *uploads {
 	return &uploads{d, claim.ID}
 }
 
-// post sends a body. One that is streamed does not announce its length.
+// post sends a body. A streamed body has no Content-Length.
 func (u *uploads) post(t *testing.T, body string, streamed bool) response {
 	t.Helper()
 	request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/graphql", strings.NewReader(body))
@@ -48,13 +48,13 @@ func (u *uploads) post(t *testing.T, body string, streamed bool) response {
 	return out
 }
 
-// body is a request with variables as they are written.
+// body is a request with variables in JSON.
 func (u *uploads) body(document, variables string) string {
 	text, _ := json.Marshal(strings.ReplaceAll(document, "CLAIM", u.claim))
 	return `{"query":` + string(text) + `,"variables":` + strings.ReplaceAll(variables, "CLAIM", u.claim) + `}`
 }
 
-// kept are the sizes and digests of the claim's attachments, oldest first.
+// kept returns the sizes and digests of the claim's attachments, oldest first.
 func (u *uploads) kept(t *testing.T) (all []string) {
 	t.Helper()
 	page, err := u.Service.Claims.GetAttachments(t.Context(), u.Acme, u.claim, store.PageRequest{Limit: 100})
@@ -65,7 +65,7 @@ func (u *uploads) kept(t *testing.T) (all []string) {
 	return all
 }
 
-// content returns size bytes of text in base64, and their size and digest as stored
+// content returns size bytes of text in base64, and their size and digest as the API
 // returns them.
 func content(letter string, size int) (encoded, kept string) {
 	text := strings.Repeat(letter, size)
@@ -113,7 +113,7 @@ func TestLongContentIsStoredAsItWasSent(t *testing.T) {
 	}
 }
 
-// A long string is refused everywhere else, before anything is done.
+// Any other long string is rejected before anything is done.
 func TestLongTextIsRefusedEverywhereElse(t *testing.T) {
 	t.Parallel()
 	u := openUploads(t)
@@ -157,7 +157,7 @@ func TestLongTextIsRefusedEverywhereElse(t *testing.T) {
 	require.Empty(t, u.loggedCauses)
 }
 
-// Where types do not agree, that is said; what is long is refused like what is short.
+// A type error is reported as such; a long value is rejected like a short one.
 func TestLongTextOfTheWrongTypeIsInvalid(t *testing.T) {
 	t.Parallel()
 	u := openUploads(t)
@@ -175,7 +175,7 @@ func TestLongTextOfTheWrongTypeIsInvalid(t *testing.T) {
 	require.Empty(t, u.kept(t))
 }
 
-// The same content is the same request, however it was sent.
+// Requests with the same content are equal, however the content was sent.
 func TestContentIsComparedByItsBytes(t *testing.T) {
 	t.Parallel()
 	u := openUploads(t)
@@ -206,7 +206,8 @@ func TestContentIsComparedByItsBytes(t *testing.T) {
 	require.Equal(t, "idempotency_key_reused", u.post(t, u.body(byInput, fmt.Sprintf(in, other, 2)), true).errorCode())
 }
 
-// Content decoded while it arrived is validated like content that arrived as a whole.
+// Content that was decoded during its arrival is validated like content that arrived as a
+// whole.
 func TestLongContentIsJudgedLikeShortContent(t *testing.T) {
 	t.Parallel()
 	u := openUploads(t)
@@ -248,7 +249,7 @@ func TestLongBodiesOfWrongJSONAreRefusedWhereTheyGoWrong(t *testing.T) {
 		if c.at != "" {
 			column := strings.LastIndex(sent, c.at) + 1
 			if c.at == ",," {
-				column++ // the second is one too many
+				column++ // the second digit is one too many
 			}
 			require.Contains(t, out.body, fmt.Sprintf("line 1, column %d.", column), name)
 		}

@@ -97,8 +97,8 @@ func plainValue(s *ast.Schema, of *ast.Type) any {
 // unreadable are values that the schema accepts and the scalars reject.
 var unreadable = map[string]any{"DateTime": "yesterday", "Long": "x", "Metadata": []any{}, "MetadataChange": 7}
 
-// Unreadable values in a mutation's input are reported with their place, and nothing is
-// executed.
+// Unreadable values in a mutation's input are reported with their pointers, and nothing
+// is executed.
 func TestMutationWithInvalidArgumentsChangesNothing(t *testing.T) {
 	t.Parallel()
 	d, s := newFixture(t), committedSchema()
@@ -121,7 +121,7 @@ func TestMutationWithInvalidArgumentsChangesNothing(t *testing.T) {
 			if out.errorCode() == "insufficient_scope" {
 				out = d.send(t, graphqlRequest{document: document, variables: map[string]any{"in": in}})
 			}
-			if out.errorCode() == "not_found" { // which comes first where the record is read first
+			if out.errorCode() == "not_found" { // the record is read before its members are checked
 				continue
 			}
 			require.Equal(t, "validation_failed", out.errorCode(), "%s %s: %s", field.Name, at, out.body)
@@ -136,7 +136,7 @@ func TestMutationWithInvalidArgumentsChangesNothing(t *testing.T) {
 	require.Equal(t, before, d.CountRows())
 }
 
-// A batch is judged one by one, over either door.
+// Each observation of a batch is checked on its own, in both APIs.
 func TestInvalidObservationDoesNotRejectItsBatch(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

@@ -13,7 +13,7 @@ import (
 	"parapet/model/kernel/apperr"
 )
 
-// relayEvents numbers every event that waits.
+// relayEvents numbers all waiting events.
 func (d *fixture) relayEvents(t *testing.T) {
 	t.Helper()
 	for {
@@ -28,7 +28,7 @@ func (d *fixture) relayEvents(t *testing.T) {
 const created = `mutation($in: CreateWebhookEndpointInput!) { createWebhookEndpoint(input: $in) {
 	secret clientMutationId webhookEndpoint { id url eventTypes status ordered note partnerReference metadata version } } }`
 
-// createEndpoint creates a webhook endpoint of acme's.
+// createEndpoint creates a webhook endpoint of acme.
 func (d *fixture) createEndpoint(t *testing.T) (id string) {
 	t.Helper()
 	in := map[string]any{"in": map[string]any{"url": "https://partner.example/hooks"}}
@@ -95,7 +95,7 @@ func TestDeliveriesOverGraphQL(t *testing.T) {
 	retry := `mutation($id: ID!, $first: Long, $key: String) { retryFailedDeliveries(input: {webhookEndpointId: $id, firstSequence: $first, clientMutationId: $key}) { count clientMutationId } }`
 	none := d.queryData(t, retry, map[string]any{"id": id["id"], "first": 2})
 	require.InDelta(t, 0, none["retryFailedDeliveries"].(map[string]any)["count"], 0)
-	for range 2 { // the second is the first answer again
+	for range 2 { // the second response repeats the first one
 		some := d.queryData(t, retry, map[string]any{"id": id["id"], "key": "m1"})
 		require.Equal(t, map[string]any{"count": 1.0, "clientMutationId": "m1"}, some["retryFailedDeliveries"])
 	}

@@ -18,7 +18,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// behind gives a partner's endpoints n numbered events to deliver.
+// behind creates n numbered events that a partner's endpoint has not received.
 func (s *fixture) behind(n int) {
 	s.t.Helper()
 	s.execSQL(`with last as (select coalesce(max(sequence), 0) as sequence from event_sequence where partner = 'acme'),
@@ -67,9 +67,9 @@ func BenchmarkBacklog(b *testing.B) {
 	s.waitUntilIdle()
 	heap, resident := memory(b)
 	s.behind(backlog)
-	s.Quote("rain-excess", nil) // wakes the endpoint
+	s.Quote("rain-excess", nil) // this schedules a run of the endpoint
 	s.requireEventually(func() bool { return s.countRows("webhook_progress where next_probe_at is not null") == 1 }, "the receiver is known to be dead")
-	for range 20 { // again and again
+	for range 20 { // several runs in a row
 		s.execSQL("update webhook_progress set next_probe_at = now(), due_at = now()")
 		attempts := s.countRows("deliveries")
 		s.requireEventually(func() bool { return s.countRows("deliveries") > attempts }, "it is tried with one more")
@@ -90,8 +90,8 @@ func BenchmarkBacklog(b *testing.B) {
 }
 
 // BenchmarkRelayLag numbers 300,000 events while another session holds a snapshot from
-// before the first of them, so that no numbered row can be vacuumed. A relay that read
-// them again would take longer with every pass.
+// before the first of them, so that no numbered row can be vacuumed. If the relay read
+// these rows again, each pass would take longer than the previous one.
 func BenchmarkRelayLag(b *testing.B) {
 	const events, step = 300_000, 10_000
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())

@@ -27,7 +27,7 @@ type testBank struct {
 	server *httptest.Server
 	ended  chan struct{}
 	ahead  atomic.Int64 // of its clock
-	voids  bool         // our side knows that it voids keys
+	voids  bool         // our side is configured for a bank that voids keys
 }
 
 func openBank(t *testing.T) *testBank {
@@ -80,7 +80,7 @@ func (b *testBank) answerNotFound(w http.ResponseWriter, r *http.Request, _ func
 func misbehaviourCases(b *testBank) map[string]struct {
 	send, ask   railtest.Behaviour
 	bend        func(*httprail.Transfer)
-	after, ends string // where the payout stands after the call, and after the inquiry
+	after, ends string // status of the payout after the call, and after the inquiry
 } {
 	type day = struct {
 		send, ask   railtest.Behaviour
@@ -121,7 +121,7 @@ func TestMisbehavingRailPaysOnce(t *testing.T) {
 		job := fleet[0]
 		fleet = fleet[1:]
 		b.SetBehaviour(day.send, day.ask, day.bend)
-		_ = s.runReleaseWith(b.newRail(), job) // the state shows whether it waits
+		_ = s.runReleaseWith(b.newRail(), job) // the payout's status shows the result
 		require.Equal(t, day.after, s.readPayout(job).Status, name)
 		s.AdvanceClock(10 * time.Second)
 		_ = s.runReleaseWith(b.newRail(), job)

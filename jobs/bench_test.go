@@ -68,9 +68,9 @@ func BenchmarkRelay(b *testing.B) {
 	b.ReportMetric(float64(benchEvents*b.N)/b.Elapsed().Seconds(), "events/s")
 }
 
-// BenchmarkDelivery sends a backlog to a receiver on this machine, and before and
-// after it the same signed bodies by a bare loop with the same number of callers. What a
-// server does when it starts is over before it begins.
+// BenchmarkDelivery sends a backlog to a receiver on this machine. Before and after that,
+// a bare loop with the same number of callers sends the same signed bodies. The work of a
+// server's start is finished before the measurement.
 func BenchmarkDelivery(b *testing.B) {
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	s.writePendingEvents(benchBacklog)
@@ -80,7 +80,7 @@ func BenchmarkDelivery(b *testing.B) {
 		n += numbered
 	}
 	s.startWorkers()
-	s.waitUntilIdle() // what every start looks at is looked at
+	s.waitUntilIdle() // the checks of a server's start have run
 	url, rate := counting(b, benchBacklog)
 	_, err := s.Service.Webhooks.CreateEndpoint(b.Context(), s.Acme, webhooks.EndpointRequest{URL: &url, EventTypes: []string{"quote.created"}})
 	require.NoError(b, err)
@@ -139,7 +139,7 @@ func BenchmarkLatency(b *testing.B) {
 		var event wire.Event
 		body, err := io.ReadAll(r.Body)
 		if err != nil || wire.Decode(body, &event) != nil {
-			return // it is sent again
+			return // the event is sent again
 		}
 		mu.Lock()
 		defer mu.Unlock()
@@ -182,10 +182,10 @@ func BenchmarkLatency(b *testing.B) {
 	for b.Loop() {
 	}
 	percentiles(b, "", committed, arrived)
-	percentiles(b, "numbered-", committed, numbered) // the part until a reader in the same process has it
+	percentiles(b, "numbered-", committed, numbered) // until a reader in the same process has the event
 }
 
-// percentiles reports how long it took from one instant to another.
+// percentiles reports the percentiles of the time between two instants.
 func percentiles(b *testing.B, name string, from, to map[string]time.Time) {
 	b.Helper()
 	var took []time.Duration

@@ -55,7 +55,7 @@ func TestFalseRefusalByNoticePaysOnce(t *testing.T) {
 	s.AdvanceClock(time.Minute)
 	isSnoozed(t, s.runReleaseWith(by, job))
 	key := s.RailKey(job.ID, 1)
-	for range 3 { // a rail repeats itself
+	for range 3 { // a rail may repeat itself
 		require.NoError(t, s.noticeRecorder(by).Record(t.Context(), key, refusal))
 	}
 	require.Equal(t, "reconciling", s.readPayout(job).Status)
@@ -145,9 +145,9 @@ func TestNextKeyWaitsUntilTheEarlierOneIsVoided(t *testing.T) {
 	require.Len(t, s.countContradictions(), 1)
 }
 
-// TestVoidedKeyFreesTheNext resolves a payout as never received at a bank that voids keys.
-// While the void is not answered nothing goes out; then the next key pays, and what is
-// still on its way under the first one is refused.
+// TestVoidedKeyFreesTheNext resolves a payout as never received at a bank that voids
+// keys. Nothing is sent until the void is answered; then the next key pays, and a delayed
+// order under the first key is refused.
 func TestVoidedKeyFreesTheNext(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -235,8 +235,8 @@ func TestEarlierKeyThatPaidBlocksTheReplacement(t *testing.T) {
 }
 
 // falselyRefusedAndReturned returns a payout whose first key the bank paid and reported
-// as refused, and whose second one came back; its replacement is approved. From here on
-// the bank voids keys.
+// as refused, and whose second key's payment was returned; its replacement is approved.
+// From then on the bank voids keys.
 func (s *fixture) falselyRefusedAndReturned(b *testBank) (claim, first, second string) {
 	s.t.Helper()
 	claim, job := s.createPendingPayout(numberFor(rail.Accept))

@@ -160,7 +160,7 @@ func TestEndpointAnswering410IsDisabled(t *testing.T) {
 	r.setAnswer(respondWithStatus(http.StatusOK))
 	_, err = s.Service.Webhooks.ChangeEndpoint(t.Context(), s.Acme, endpoint.ID, webhooks.EndpointRequest{Status: new("enabled")})
 	require.NoError(t, err)
-	s.requireEventually(func() bool { // nothing was lost: the disabling, the quote and the enabling come after all
+	s.requireEventually(func() bool { // nothing was lost: the disabling, the quote and the enabling arrive
 		types := 0
 		for _, d := range s.listDeliveries(endpoint) {
 			if d.Status == "delivered" {
@@ -194,7 +194,7 @@ func TestAnOrderedEndpointWaitsForTheEarlierEventOfASubject(t *testing.T) {
 	r := newReceiver(t, func(w http.ResponseWriter, _ *http.Request) {
 		mu.Lock()
 		defer mu.Unlock()
-		if !refused { // the very first one only
+		if !refused { // only the first request
 			refused = true
 			w.WriteHeader(http.StatusServiceUnavailable)
 		}

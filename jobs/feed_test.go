@@ -220,8 +220,8 @@ func TestFailingFeedBacksOff(t *testing.T) {
 	require.Equal(t, 3, s.countRows("observations"))
 }
 
-// A source that answers too late must not be polled without a pause for ever: the failure
-// is saved although the job's time is over.
+// A source that answers too late must not be polled without a pause: the failure is saved
+// although the time of the job is over.
 func TestAFeedThatTakesTheJobsTimeHasFailed(t *testing.T) {
 	t.Parallel()
 	s, from := newFixture(t), newSource(t)
@@ -264,7 +264,7 @@ func TestFeedKeyIsNeverShown(t *testing.T) {
 	require.NotContains(t, s.log.String(), "sesame")
 }
 
-// A source that said when to come back is not asked a moment earlier.
+// A source that sent Retry-After is not polled earlier.
 func TestAFeedMaySayWhenToComeBack(t *testing.T) {
 	t.Parallel()
 	s, from := newFixture(t), newSource(t)

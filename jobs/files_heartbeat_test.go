@@ -10,8 +10,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// A standby without the last write before a file left takes over: the file's heartbeat
-// reveals the loss, and no other file is written.
+// A standby that lacks the last write before a file was sent is promoted: the heartbeat
+// of the file shows the loss, and no other file is written.
 func TestFailoverThatLosesTheOrdersOfAFileWritesNoOtherFile(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -45,8 +45,9 @@ func TestFullStoryOfHualienQuake(t *testing.T) {
 		"payout_method.recorded", "payout.updated", "payout_method.verified", "payout.unblocked", "payout.releasing", "payout.released",
 	}, s.TimelineKinds(claim.ID))
 
-	// River's own tables are in a schema of their own and not counted: the sweep
-	// comes and goes there. What it writes by and by is written before.
+	// River's tables are in a schema of their own and are not counted, because the sweep
+	// inserts and deletes rows there. Rows that are written with a delay are written
+	// before.
 	s.requireEventually(func() bool { return s.countRows("event_outbox") == 0 }, "every event is numbered")
 	s.Sweep()
 	before := s.CountRows()

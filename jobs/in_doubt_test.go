@@ -18,7 +18,7 @@ import (
 
 var errHung = errors.New("no answer")
 
-// silentLogger is a rail that pays without an answer.
+// silentLogger is a rail that pays and does not answer.
 func silentLogger(inner rail.Rail) *wrappedRail {
 	return &wrappedRail{Rail: inner, send: func(ctx context.Context, i rail.Instruction) rail.Result {
 		inner.Send(ctx, i)
@@ -92,7 +92,7 @@ func TestANoticeIsAnAnswer(t *testing.T) {
 		status string
 	}{
 		"no news":  {rail.Result{Outcome: rail.Unknown}, "reconciling"},
-		"a no":     {rail.Result{Outcome: rail.Refused, Code: "account_closed"}, "reconciling"}, // until an inquiry confirms it
+		"a no":     {rail.Result{Outcome: rail.Refused, Code: "account_closed"}, "reconciling"}, // a refusal counts only after an inquiry confirms it
 		"another":  {rail.Result{Outcome: rail.Accepted, Paid: money.New(1, "USD"), Payee: "iban ····3000", Reference: "r"}, "blocked"},
 		"a yes":    {rail.Result{Outcome: rail.Accepted, Paid: money.New(2_000_000, "USD"), Payee: "iban ····3000", Reference: "r"}, "released"},
 		"stranger": {rail.Result{Outcome: rail.Accepted, Paid: money.New(2_000_000, "USD"), Payee: "iban ····9999", Reference: "r"}, "blocked"},
@@ -164,7 +164,7 @@ func TestPaymentMismatchRaisesAlarm(t *testing.T) {
 	require.Contains(t, s.log.String(), `"msg":"rail mismatch"`)
 }
 
-// named is a rail under another name, so that the test has its own metrics.
+// named is a rail under another name, so that the test has metrics of its own.
 type named struct {
 	rail.Rail
 

@@ -12,7 +12,7 @@ import (
 	"parapet/model/operations"
 )
 
-// changed applies an operator's change of jobs, which must succeed.
+// changed returns the result of an operator's change of jobs, which must succeed.
 func (s *fixture) changed(in operations.JobChange) operations.JobsChanged {
 	s.t.Helper()
 	in.Reason = "They pile up."

@@ -20,18 +20,18 @@ import (
 	"parapet/model/payouts"
 )
 
-// A small run for the normal tests; make chaos has a longer one.
+// This run is short; make chaos runs a longer one.
 var hits = flag.Int("hits", 2, "how often TestReleaseSurvivesWorkerDeathAtEveryStep and TestBatchReleaseSurvivesDeathAtEveryStep kill a worker at each point")
 
-// The variables that make the test binary a worker that releases one payout, or a batch
-// without one, and is killed: the step, the database and the payout.
+// These variables make the test binary a worker that releases one payout, or a batch if
+// none is given, and is killed: the step, the database and the payout.
 const (
 	dieAt       = "TEST_WORKER_DIES_AT"
 	dieDatabase = "TEST_WORKER_DATABASE"
 	diePayout   = "TEST_WORKER_PAYOUT"
 )
 
-// The steps inside the call, and inside a batch's transaction.
+// These are the steps inside the call, and inside a batch's transaction.
 const (
 	stepCalling  releaseStep = "during call"
 	stepAccepted releaseStep = "after the rail accepted"
@@ -39,7 +39,8 @@ const (
 	stepEntered  releaseStep = "after the books, before commit"
 )
 
-// dyingWorker runs that worker. It returns only when it did not reach its point.
+// dyingWorker runs the worker that is killed at a step. It returns only if it does not
+// reach the step.
 func dyingWorker(ctx context.Context, point releaseStep) error {
 	database := os.Getenv(dieDatabase)
 	db, err := store.Open(ctx, database, 2)
@@ -57,7 +58,7 @@ func dyingWorker(ctx context.Context, point releaseStep) error {
 	die := func(reached releaseStep) {
 		if reached == point {
 			_ = syscall.Kill(os.Getpid(), syscall.SIGKILL)
-			select {} // it takes effect at any moment
+			select {} // the signal takes effect at any moment
 		}
 	}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
@@ -107,14 +108,14 @@ func (s *fixture) killed(point releaseStep, job payouts.ReleasePayout) {
 }
 
 // TestReleaseSurvivesWorkerDeathAtEveryStep kills processes at each step of a release.
-// Other workers finish the work, and the rail's book shows one transfer each.
+// Other workers finish the work, and the rail's book has one transfer for each payout.
 func TestReleaseSurvivesWorkerDeathAtEveryStep(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	points := []struct {
 		at     releaseStep
 		leaves string
-		heard  int // transfers in the rail's books when the worker is dead
+		heard  int // transfers in the rail's book when the worker has ended
 	}{
 		{stepBefore, "pending", 0},
 		{stepLeased, "releasing", 0},
@@ -140,13 +141,13 @@ func TestReleaseSurvivesWorkerDeathAtEveryStep(t *testing.T) {
 }
 
 // TestBatchReleaseSurvivesDeathAtEveryStep kills processes inside a batch's transaction,
-// which leaves nothing, and after it.
+// which leaves no change, and after it.
 func TestBatchReleaseSurvivesDeathAtEveryStep(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	fleet := s.createPendingPayouts(3)
 	free := func() {
-		s.requireEventually(func() bool { // Postgres notices a little later that a process is dead
+		s.requireEventually(func() bool { // Postgres notices the end of a process with a delay
 			return s.countRows("(select from payouts where status = 'pending' for update skip locked) as free") == len(fleet)
 		}, "nothing is left of it")
 	}

@@ -49,7 +49,7 @@ type fixture struct {
 	rail *rail.Simulator
 	log  *logBuffer
 
-	sleep func(context.Context, time.Duration) error // between the looks of a stop; nil waits
+	sleep func(context.Context, time.Duration) error // waits between two polls of running sends during a stop; nil uses the real clock
 
 	attemptTimeout time.Duration // of one attempt to deliver; webhook.Timeout when 0
 }
@@ -215,12 +215,12 @@ func (s *fixture) waitForPayoutStatus(claim, status string) wire.Payout {
 	return s.onlyPayout(claim)
 }
 
-// runRelease runs a payout's job once.
+// runRelease runs the release job of a payout once.
 func (s *fixture) runRelease(job payouts.ReleasePayout) error {
 	return s.runReleaseWith(s.rail, job)
 }
 
-// runReleaseWith runs a payout's job once with any rail.
+// runReleaseWith runs the release job of a payout once with any rail.
 func (s *fixture) runReleaseWith(by rail.Rail, job payouts.ReleasePayout) error {
 	worker := &releasePayout{service: s.Service, rail: by, log: s.newLogger()}
 	return worker.Work(s.t.Context(), &river.Job[payouts.ReleasePayout]{Args: job})
@@ -284,7 +284,7 @@ func (s *fixture) queuedJobs() []payouts.ReleasePayout {
 	return fleet
 }
 
-// wrappedRail is a rail with some answers of a test; the inner rail gives the others.
+// wrappedRail is a rail with some answers of a test; the inner rail returns the others.
 type wrappedRail struct {
 	rail.Rail
 
@@ -322,7 +322,7 @@ func (a *wrappedRail) Void(ctx context.Context, key string) rail.Result {
 	return a.void(ctx, key)
 }
 
-// number is a test number as a partner records it.
+// number returns a test account number as a partner records it.
 func number(test rail.TestNumber) account.Number {
 	switch test.Type {
 	case account.TypeIBAN:

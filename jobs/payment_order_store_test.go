@@ -54,7 +54,7 @@ func (s *fixture) writeDueFiles(by rail.Rail) error {
 	return (&writeFiles{service: s.Service, rail: by}).Work(s.t.Context(), &river.Job[WriteFiles]{})
 }
 
-// written returns the files stored for the bank.
+// written returns the names of the files that were stored for the bank.
 func written(t testing.TB, folder string) []string {
 	t.Helper()
 	names, err := filepath.Glob(filepath.Join(folder, "out", "*.xml"))
@@ -87,7 +87,7 @@ func TestASliceGoesIntoOneFile(t *testing.T) {
 	s.reported(files, folder, names[0], s.RailKey(fleet[0].ID, 1))
 }
 
-// reported makes the bank reject a payment of a file and then the file.
+// reported makes the bank reject one payment of a file, and then the whole file.
 func (s *fixture) reported(files *bankfile.Rail, folder, name, key string) {
 	s.t.Helper()
 	batch := strings.TrimSuffix(filepath.Base(name), ".xml")
@@ -143,8 +143,9 @@ func TestReportLineOfUnknownOrderStaysUnmatched(t *testing.T) {
 	require.Equal(t, map[string]int{"unknown": 2}, done.Results)
 }
 
-// TestABatchHoldsNoMoreThanAFileSumsTo cuts three orders of 20,000 into files that hold
-// 50,000: what a bank's total has no digits for could never be written.
+// TestABatchHoldsNoMoreThanAFileSumsTo cuts three orders of 20,000 into files of at most
+// 50,000: a file whose total has more digits than the format allows could never be
+// written.
 func TestABatchHoldsNoMoreThanAFileSumsTo(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -198,7 +199,7 @@ func TestAFileIsWrittenAgainWithTheSameBytes(t *testing.T) {
 	digest := sha256.Sum256(again)
 	require.Equal(t, 1, s.countRows("payment_files where written_digest = $1", hex.EncodeToString(digest[:])))
 
-	// A doubt is resolved by the order store, and the order goes into no second file.
+	// The order store settles a doubt, and no second file contains the order.
 	result := files.Inquire(t.Context(), s.RailKey(job.ID, 1))
 	require.Equal(t, rail.Accepted, result.Outcome)
 	require.Equal(t, rail.NotFound, files.Inquire(t.Context(), s.RailKey(job.ID, 2)).Outcome)
@@ -224,8 +225,7 @@ func TestAChangedOrderIsNotWritten(t *testing.T) {
 	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
-// TestChangedOrderDoesNotBlockItsFile changes one of three orders, and
-// puts it right later.
+// TestChangedOrderDoesNotBlockItsFile changes one of three orders, and restores it later.
 func TestChangedOrderDoesNotBlockItsFile(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -327,7 +327,7 @@ func TestOrderOfPolicyWithSuspectLineIsNotWritten(t *testing.T) {
 	require.Len(t, written(t, folder), 2)
 }
 
-// applyBankReport brings one line.
+// applyBankReport imports a report with one line.
 func (s *fixture) applyBankReport(by rail.Rail, line reconciliation.ReportLine) {
 	s.t.Helper()
 	_, err := s.Service.Reconciliation.Reconcile(s.t.Context(), s.Operator, reconciliation.Report{Rail: by.Name(), Name: line.Reference}, func(each func(reconciliation.ReportLine) error) error { return each(line) })

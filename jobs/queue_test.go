@@ -14,7 +14,7 @@ import (
 	"parapet/model/payouts"
 )
 
-// jobsOfEachKind is one job of each kind the domain asks for, and two more.
+// jobsOfEachKind returns one job of each kind that the domain enqueues, and two more.
 var jobsOfEachKind = []store.Job{
 	occurrence.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
 	occurrence.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
@@ -24,7 +24,7 @@ var jobsOfEachKind = []store.Job{
 	payouts.ReleasePayout{Partner: "acme", ID: "pay_1"},
 }
 
-// asking runs do in a transaction, as the domain does, with the connection.
+// asking runs a function in a transaction of the domain, with its connection.
 func (s *fixture) asking(do func(ctx context.Context, conn bun.Conn) error) error {
 	conn, err := s.DB.Bun.Conn(s.t.Context())
 	require.NoError(s.t, err)
@@ -40,7 +40,7 @@ func TestJobsAreInsertedInTheSameTransaction(t *testing.T) {
 	insert := func(then error) func(context.Context, bun.Conn) error {
 		return func(ctx context.Context, conn bun.Conn) error {
 			require.NoError(t, queue.Insert(ctx, conn, jobsOfEachKind))
-			require.Zero(t, s.countRows("river.river_job"), "a job is invisible until its cause is committed") //nolint:contextcheck // it looks from outside the transaction
+			require.Zero(t, s.countRows("river.river_job"), "a job is invisible until its cause is committed") //nolint:contextcheck // this reads outside of the transaction
 			return then
 		}
 	}
@@ -79,7 +79,7 @@ func TestJobsAreRefusedOutsideATransaction(t *testing.T) {
 	require.Zero(t, s.countRows("river.river_job"))
 }
 
-// The queue joins the domain's transaction; ending it is not the queue's right.
+// The queue uses the domain's transaction and must not end it.
 func TestQueueCannotEndDomainTransaction(t *testing.T) {
 	t.Parallel()
 	tx := domainTx{}

@@ -25,9 +25,9 @@ func (s *fixture) adoptRail(operator string, from, to rail.Rail) (*release.RailA
 }
 
 // TestDoubtIsNotSentToAnotherBankUnderTheSameName changes the address of a rail while
-// payouts are in doubt at the first bank, which paid them. The second bank, which knows
-// none of them, is neither asked nor sent to, and its notices count for nothing, until
-// two operators declare that it is the first one.
+// payouts are in doubt at the first bank, which paid them. Until two operators declare
+// that the second bank is the first one, it gets no inquiries and no orders, and its
+// notices have no effect.
 func TestDoubtIsNotSentToAnotherBankUnderTheSameName(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -76,7 +76,7 @@ func TestDoubtIsNotSentToAnotherBankUnderTheSameName(t *testing.T) {
 	_, err = s.adoptRail("ann", second.newRail(), first.newRail())
 	require.Equal(t, apperr.CodeStateConflict, apperr.CodeOf(err), "they are one bank")
 
-	// The first bank moved: its file is served at the new address now.
+	// The first bank moved: its book is now served at the new address.
 	entry, _ := first.Executed(s.RailKey(fleet[1].ID, 1))
 	moved := &wrappedRail{Rail: second.newRail(), inquire: func(context.Context, string) rail.Result {
 		return rail.Result{Outcome: rail.Accepted, Reference: entry.Answer.Reference, Paid: entry.Answer.Amount, Payee: entry.Answer.Account, Digest: entry.Answer.AccountDigest}

@@ -38,8 +38,8 @@ func (m *eventMirror) applyEvent(t testing.TB, event wire.Event) {
 	}
 }
 
-// embed puts the newest of the records inside a record there: they have events of
-// their own.
+// embed replaces the records inside a record by their newest versions: they have events
+// of their own.
 func (m *eventMirror) embed(id string, object map[string]any) {
 	for _, inner := range m.records {
 		switch {
@@ -64,8 +64,8 @@ func state[T any](t testing.TB, record *T, err error) map[string]any {
 	return object
 }
 
-// A client that loses one delivery in twenty and gets the others in any order has,
-// with what the feed adds for the sequences it lacks, exactly the API's state.
+// A client that loses one delivery in twenty and receives the others in any order has
+// exactly the API's state after it has read the missing sequences from the feed.
 func TestEventFeedRebuildsLostDeliveries(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -20,13 +20,13 @@ import (
 )
 
 // receiverCase is a receiver's behaviour at its first delivery, and the result that the
-// partner sees.
+// partner reads.
 type receiverCase struct {
 	answer    http.HandlerFunc
 	delivered bool
-	status    int           // 0 without an answer
+	status    int           // 0 for no response
 	why       string        // the attempt's error
-	next      time.Duration // when it is tried again, after the attempt, at least
+	next      time.Duration // the shortest delay until the next attempt
 }
 
 func (s *fixture) receiverCases(release <-chan struct{}) map[string]receiverCase {
@@ -105,7 +105,7 @@ func TestDeliveryResultPerReceiverBehaviour(t *testing.T) {
 		endpoints[name] = s.createEndpoint(&receiver{Server: &httptest.Server{URL: url}}, "quote.created")
 		want[name] = receiverCase{why: name, next: 4 * time.Second}
 	}
-	s.attemptTimeout = 3 * time.Second // a handshake of a busy machine is in time
+	s.attemptTimeout = 3 * time.Second // long enough for a handshake on a busy machine
 	s.startWorkers()
 	s.Quote("rain-excess", nil)
 	for name, b := range want { //nolint:paralleltest // one sender serves them all
@@ -139,8 +139,8 @@ func (b receiverCase) requireDelivery(t *testing.T, delivery wire.Delivery) {
 	}
 }
 
-// Twenty receivers that never answer delay only themselves: the healthy one gets its
-// event before any of them is given up.
+// Twenty receivers that never answer delay only their own deliveries: a healthy receiver
+// gets its event before any of them times out.
 func TestHangingReceiversDelayNobody(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -193,11 +193,11 @@ func TestFiveDaysOfFailuresDisable(t *testing.T) {
 	_, err := s.Service.Webhooks.ChangeEndpoint(t.Context(), s.Acme, endpoint.ID, webhooks.EndpointRequest{Status: new("enabled")})
 	require.NoError(t, err)
 	require.Nil(t, now().Note)
-	s.AdvanceClock(24 * time.Hour) // whatever still waits for its next attempt
+	s.AdvanceClock(24 * time.Hour) // any delivery that still waits for its next attempt
 	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 2 }, "and then it goes on")
 }
 
-// newSender allows this machine as a target and has production's timeouts.
+// newSender allows this machine as a target and uses production's timeouts.
 func (s *fixture) newSender() *webhook.Sender {
 	wait := webhook.Timeout
 	if s.attemptTimeout > 0 {

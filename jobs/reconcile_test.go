@@ -36,7 +36,7 @@ func TestReturnsOnlyReportOpensNoMissingException(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	require.NoError(t, s.runRelease(s.createPendingPayouts(1)[0]))
-	s.execSQL("delete from simulator_transfers") // it reports nothing
+	s.execSQL("delete from simulator_transfers") // its report is empty
 	returns := &wrappedRail{Rail: s.rail, able: &rail.Capabilities{ReportsReturnsOnly: true}}
 	tomorrow := s.Now().UTC().Truncate(24*time.Hour).AddDate(0, 0, 1)
 	for _, by := range []struct {
@@ -50,7 +50,7 @@ func TestReturnsOnlyReportOpensNoMissingException(t *testing.T) {
 	}
 }
 
-// reporting is a rail that has no report of some days, and counts who asks.
+// reporting is a rail without reports for some days that counts the requests.
 type reporting struct {
 	rail.Rail
 
@@ -98,7 +98,7 @@ func TestReportsAreFetchedForEveryPastDay(t *testing.T) {
 	require.Empty(t, from.asked, "a day that the rail never reported is given up")
 }
 
-// unreporting is a rail that has no report of any day, or fails at it.
+// unreporting is a rail without any report, or whose reports fail.
 type unreporting struct {
 	rail.Rail
 
@@ -139,7 +139,7 @@ func TestSilentRailOpensMissingExceptions(t *testing.T) {
 	require.Zero(t, s.countRows(open), "what was closed stays closed")
 }
 
-// newer is the rail that took another's place.
+// newer is the rail that replaced another one.
 type newer struct{ rail.Rail }
 
 func (*newer) Name() string { return "newer" }

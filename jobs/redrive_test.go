@@ -18,7 +18,7 @@ import (
 	"parapet/model/wire"
 )
 
-// countHeldDeliveries returns the delivery run that an endpoint has now, as its job says.
+// countHeldDeliveries returns the present delivery run of an endpoint, from its job.
 func (s *fixture) countHeldDeliveries(endpoint *wire.WebhookEndpoint) webhooks.DeliverEndpoint {
 	s.t.Helper()
 	job := webhooks.DeliverEndpoint{Partner: "acme", Endpoint: endpoint.ID}
@@ -36,7 +36,7 @@ func (s *fixture) relayEvents() {
 	}
 }
 
-// sends makes the attempts of a batch, as a delivery run with enough time does.
+// sends makes the attempts of a batch, like a delivery run that has enough time.
 func (s *fixture) sends(batch *webhooks.DeliveryBatch) []webhooks.AttemptResult {
 	worker := &deliverEndpoint{service: s.Service, sender: s.newSender()}
 	return worker.sendBatch(s.t.Context(), batch, func() bool { return true })
@@ -76,8 +76,8 @@ func TestDeadDeliveryRunIsRepeated(t *testing.T) {
 	require.False(t, holds)
 }
 
-// A delivery run whose time is over saves what it sent; the next run sends the rest, and
-// nothing twice.
+// A delivery run whose time is over saves its results; the next run sends the rest, and
+// nothing is sent twice.
 func TestExpiredDeliveryRunSavesItsAttempts(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -125,7 +125,7 @@ func TestDisabledEndpointReceivesNothing(t *testing.T) {
 	require.False(t, more)
 }
 
-// A late response of a former address does not count for the new one, and its events are
+// A late response of an earlier address has no effect on the new one, and its events are
 // sent to the new one.
 func TestResultOfFormerAddressIsIgnored(t *testing.T) {
 	t.Parallel()
@@ -157,7 +157,8 @@ func TestResultOfFormerAddressIsIgnored(t *testing.T) {
 	require.Equal(t, 1, s.countRows("webhook_endpoints where status = 'enabled' and disabled_reason is null"))
 }
 
-// An address that changes just after the answer was kept is not disabled for it.
+// An endpoint whose address changes just after the result was saved is not disabled
+// because of the old address.
 func TestOnlyTheAddressThatAnsweredIsDisabled(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -275,7 +276,7 @@ func TestHistoryIsKeptForThirtyDays(t *testing.T) {
 		s.Quote("rain-excess", nil)
 	}
 	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 3 }, "all are sent")
-	require.NoError(t, workers.Stop(t.Context())) // or it would sweep and send meanwhile
+	require.NoError(t, workers.Stop(t.Context())) // otherwise they would sweep and send meanwhile
 	s.execSQL("update deliveries set status = 'failed' where sequence = (select min(sequence) from deliveries)")
 	s.execSQL("update deliveries set status = 'pending', next_attempt_at = now() + interval '1 year' where sequence = (select max(sequence) from deliveries)")
 	s.AdvanceClock(30*24*time.Hour - time.Hour)
@@ -291,8 +292,8 @@ func TestHistoryIsKeptForThirtyDays(t *testing.T) {
 	require.Len(t, feed.Data, 3, "events stay for ever")
 }
 
-// An endpoint that asks for a pause is sent nothing meanwhile, new events included, and
-// everything afterwards.
+// An endpoint that sent Retry-After receives nothing until the pause is over, not even
+// new events, and everything afterwards.
 func TestRetryAfterHoldsNewEventsToo(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -313,7 +314,7 @@ func TestRetryAfterHoldsNewEventsToo(t *testing.T) {
 	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") == 2 }, "the hour is over")
 }
 
-// It is left alone too when it took others of the same batch, and then sent less.
+// The pause also applies if the endpoint accepted other events of the same batch before.
 func TestRetryAfterAppliesDespiteSuccesses(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

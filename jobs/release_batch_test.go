@@ -23,7 +23,7 @@ func (s *fixture) runReleaseBatch(by rail.Rail) error {
 	return worker.Work(s.t.Context(), &river.Job[payouts.ReleaseBatch]{})
 }
 
-// recordingBatchRail is a rail of files whose entering a test writes.
+// recordingBatchRail is a rail of files whose Submit is written by a test.
 type recordingBatchRail struct {
 	rail.BatchRail
 
@@ -40,7 +40,7 @@ func TestSlicesReleaseEachPayoutOnce(t *testing.T) {
 	files, _ := s.writtenFiles()
 	fleet := s.createPendingPayouts(9)
 	var all errgroup.Group
-	for range 4 { // each takes what the others leave
+	for range 4 { // each takes the payouts that the others have not locked
 		all.Go(func() error { return s.runReleaseBatch(files) })
 	}
 	require.NoError(t, all.Wait())
@@ -119,8 +119,9 @@ func TestASliceWaitsForTheEndOfAStop(t *testing.T) {
 	require.Equal(t, 2, s.countRows("payouts where status = 'released'"))
 }
 
-// TestInDoubtPayoutIsInquiredAtItsOwnRailOnly changes the rail while a payout is in doubt at the first,
-// which paid it: the second must neither be asked nor sent to, however often.
+// TestInDoubtPayoutIsInquiredAtItsOwnRailOnly changes the rail while a payout is in doubt
+// at the first rail, which paid it: the second one must get neither inquiries nor orders,
+// however often the job runs.
 func TestInDoubtPayoutIsInquiredAtItsOwnRailOnly(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -153,8 +154,8 @@ func TestInDoubtPayoutIsInquiredAtItsOwnRailOnly(t *testing.T) {
 }
 
 // TestADoubtEndsWhenItsRailIsBack changes the rail and changes it back, as the doctor
-// advises: that another one was there meanwhile must not keep the first from being
-// asked, nor make the other one's word count.
+// advises: the first rail must still be asked, and the answers of the other one must not
+// count.
 func TestADoubtEndsWhenItsRailIsBack(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

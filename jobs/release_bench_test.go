@@ -145,7 +145,7 @@ func (s *fixture) queue(by rail.Rail) func(jobs []river.InsertManyParams) time.D
 	}
 }
 
-// sound holds what a benchmark did to the promises it must keep.
+// sound checks that a benchmark kept the guarantees of a release.
 func (s *fixture) sound(released int) {
 	s.t.Helper()
 	require.Equal(s.t, released, s.countRows("payouts where status = 'released'"))
@@ -156,10 +156,9 @@ func (s *fixture) sound(released int) {
 
 // bareRelease is the minimal release on the same tables with the same guarantees: an
 // intent committed before the call, an outcome after it, nothing sent while releases are
-// stopped, the claim locked before its payout, and with each transition its event, outbox
-// row and timeline entry and, for the outcome, its postings. It reads what it sends and
-// the data of its decisions in as few round trips as pgx makes easy; it evaluates
-// nothing.
+// stopped, the claim locked before its payout, and for each transition its event, outbox
+// row and timeline entry and, for the outcome, its postings. It reads the order and the
+// data of its decisions in few round trips; it evaluates nothing.
 func (s *fixture) bareRelease(ctx context.Context, job payouts.ReleasePayout) error {
 	parsed, err := typeid.FromString(job.ID)
 	if err != nil {
@@ -185,7 +184,7 @@ func (s *fixture) bareRelease(ctx context.Context, job payouts.ReleasePayout) er
 	})
 }
 
-// bareMove is one transaction of bareRelease.
+// bareMove runs one transaction of bareRelease.
 func (s *fixture) bareMove(ctx context.Context, payout uuid.UUID, status string, alsoRead func(*pgx.Batch), alsoWrite func(*pgx.Batch, uuid.UUID)) error {
 	return pgx.BeginFunc(ctx, s.pool, func(tx pgx.Tx) error {
 		read, write, event := &pgx.Batch{}, &pgx.Batch{}, uuid.New()

@@ -20,7 +20,7 @@ import (
 // behaviourCase is the final status of a payout for each behaviour of an account.
 type behaviourCase struct {
 	status  string
-	reason  string // why it is blocked
+	reason  string // the reason why it is blocked
 	refused int    // refusals recorded by the rail
 }
 
@@ -33,7 +33,7 @@ var behaviourCases = map[rail.Behaviour]behaviourCase{
 }
 
 // TestEveryTestNumberPaysOnce pays every test number in its own claim, resolves the
-// payouts that got stuck, and then reads the rail's transfers.
+// payouts that stay in doubt or blocked, and then reads the rail's transfers.
 func TestEveryTestNumberPaysOnce(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -80,8 +80,8 @@ func TestEveryTestNumberPaysOnce(t *testing.T) {
 	require.Contains(t, s.log.String(), `"msg":"rail outcome unknown"`, "the cause is only in the log")
 }
 
-// settled compares a released payout with the rail's transfers: one transfer, under a key
-// whose number grew with each refusal and not with doubt.
+// settled compares a released payout with the rail's transfers: there is one transfer,
+// under a key whose number increased with each refusal and with no doubt.
 func (s *fixture) settled(payout wire.Payout, p behaviourCase) {
 	s.t.Helper()
 	require.Equal(s.t, 1, s.countTransfers(payout.ID, rail.Accepted))
@@ -118,7 +118,7 @@ func TestManyWorkersOnOnePayoutCallTheRailOnce(t *testing.T) {
 	s.settled(payout, behaviourCase{})
 }
 
-// A second worker comes while the first one's call is under way.
+// A second worker begins while the call of the first one runs.
 func TestASecondWorkerWaitsForTheFirstOnesCall(t *testing.T) {
 	t.Parallel()
 	called, answer := make(chan struct{}), make(chan struct{})
@@ -142,8 +142,8 @@ func TestASecondWorkerWaitsForTheFirstOnesCall(t *testing.T) {
 }
 
 // TestDeadWorkerLeavesPayoutInDoubt ends a worker between its intent and the record of
-// the outcome, before or after the rail received the order: the rail is inquired first,
-// and the payout is sent once.
+// the outcome, before or after the rail received the order: the rail gets an inquiry
+// first, and the payout is sent once.
 func TestDeadWorkerLeavesPayoutInDoubt(t *testing.T) {
 	t.Parallel()
 	for name, sent := range map[string]bool{"before the call": false, "after the call": true} {
@@ -170,7 +170,7 @@ func TestDeadWorkerLeavesPayoutInDoubt(t *testing.T) {
 			s.settled(payout, behaviourCase{})
 			require.Equal(t, 2, s.countRows("payout_attempts where key = $1", order.Key))
 
-			// The dead worker was only slow: its answer changes nothing now.
+			// The first worker was only slow: its answer changes nothing now.
 			_, err = s.Service.Releases.EndRelease(t.Context(), s.rail.Name(), order, payouts.RailAnswer{Outcome: payouts.OutcomeUnknown})
 			require.NoError(t, err)
 			require.Equal(t, "released", s.onlyPayout(claim).Status)

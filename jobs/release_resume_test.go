@@ -9,7 +9,7 @@ import (
 	"parapet/model/payouts/controls"
 )
 
-// resumption is the last run that resumes releases.
+// resumption returns the last run that resumes releases.
 func (s *fixture) resumption() controls.ReleaseResumption {
 	s.t.Helper()
 	runs, err := s.Service.Controls.ReleaseResumptions(s.t.Context(), s.Operator, 1)
@@ -19,8 +19,8 @@ func (s *fixture) resumption() controls.ReleaseResumption {
 }
 
 // TestResumptionGoesOnWhereItFailed fails the second batch of a run, as a crash would:
-// the run says how many payouts are due, the next turn does the rest, and a stop in
-// between leaves the rest waiting.
+// the run shows how many payouts are due, the next turn continues with the rest, and a
+// stop in between leaves the rest waiting.
 func TestResumptionGoesOnWhereItFailed(t *testing.T) {
 	t.Parallel()
 	s := newFixtureWith(t, noWait, modeltest.WithoutChecks())
@@ -62,7 +62,7 @@ func TestResumptionGoesOnWhereItFailed(t *testing.T) {
 	require.Equal(t, len(fleet), s.countRows("events where type = 'payout.updated'"), "one event each")
 }
 
-// lastPayout is the last payout of a partner, as the database names it.
+// lastPayout returns the id of the last payout of a partner, as the database stores it.
 func (s *fixture) lastPayout(partner string) (id string) {
 	s.t.Helper()
 	require.NoError(s.t, s.pool.QueryRow(s.t.Context(), "select id::text from payouts where partner = $1 order by id desc limit 1", partner).Scan(&id))

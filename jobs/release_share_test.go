@@ -16,7 +16,7 @@ import (
 	"parapet/model/payouts"
 )
 
-// inserted are jobs as the queue takes them, in their order.
+// inserted records jobs in the order in which the queue receives them.
 func inserted(fleet []payouts.ReleasePayout) []river.InsertManyParams {
 	params := make([]river.InsertManyParams, len(fleet))
 	for i, job := range fleet {
@@ -25,7 +25,7 @@ func inserted(fleet []payouts.ReleasePayout) []river.InsertManyParams {
 	return params
 }
 
-// sendOrder notes in which order payouts are sent.
+// sendOrder records the order in which payouts are sent.
 type sendOrder struct {
 	mu  sync.Mutex
 	ids []string
@@ -37,9 +37,9 @@ func (o *sendOrder) note(id string) {
 	o.ids = append(o.ids, id)
 }
 
-// TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog asks for all payouts of one partner
+// TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog enqueues all payouts of one partner
 // before the only one of another. The sends of the first jobs wait until the other
-// partner's payout stands ahead, so that nothing depends on how fast anything is.
+// partner's payout was moved ahead, so that the result does not depend on speed.
 func TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -66,7 +66,7 @@ func TestFirstPayoutOfAnotherPartnerGoesAheadOfABacklog(t *testing.T) {
 }
 
 // BenchmarkFairShare queues 5,000 payouts of one partner, by single jobs and in batches,
-// and measures how long the first payout of another partner takes that becomes due
+// and measures the delay of the first payout of another partner that becomes due
 // meanwhile.
 func BenchmarkFairShare(b *testing.B) {
 	const backlog = 5000
@@ -80,7 +80,7 @@ func BenchmarkFairShare(b *testing.B) {
 	b.ReportMetric(batchedBacklog.Seconds(), "batched-backlog-s")
 }
 
-// lastBecomesDue holds back globex's payout. The returned function makes it due and waits
+// lastBecomesDue delays globex's payout. The returned function makes it due and waits
 // until it is released.
 func (s *fixture) lastBecomesDue(ask func()) (release func() time.Duration) {
 	s.execSQL("update payouts set next_attempt_at = next_attempt_at + interval '1 year' where partner = 'globex'")

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// markRunning inserts a job that a worker has, and returns its id.
+// markRunning inserts a job that a worker runs, and returns its id.
 func (s *fixture) markRunning(worker string, attempt, attempts int) (id int64) {
 	s.t.Helper()
 	err := s.pool.QueryRow(s.t.Context(), `insert into `+jobTable+` (kind, args, queue, state, attempt, max_attempts, attempted_at, attempted_by)

@@ -15,8 +15,8 @@ import (
 	"parapet/model/payouts/reconciliation"
 )
 
-// TestFileThatWasNotPermittedIsNotSealed lets releases stop between the cut of a batch
-// and its permit. Then the bank refuses one order: the others are written.
+// TestFileThatWasNotPermittedIsNotSealed stops releases between the cut of a batch and
+// its permit. Then the bank refuses one order: the others are written.
 func TestFileThatWasNotPermittedIsNotSealed(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -40,8 +40,8 @@ func TestFileThatWasNotPermittedIsNotSealed(t *testing.T) {
 }
 
 // TestUnsealedFileIsWrittenWithoutTheOrdersThatChanged leaves a sealed batch without a
-// file and has the bank refuse one of its orders: an operator says that the bank does not
-// have the file, while nothing is sent.
+// file and makes the bank refuse one of its orders. While nothing is sent, an operator
+// declares that the bank does not have the file.
 func TestUnsealedFileIsWrittenWithoutTheOrdersThatChanged(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -16,7 +16,7 @@ import (
 	"parapet/model/payouts/release"
 )
 
-// sending counts what a rail that writes files and knows no key is asked for.
+// sending counts the calls of a rail that writes files and knows no keys.
 type sending struct {
 	rail.Rail
 
@@ -95,7 +95,7 @@ func (s *fixture) stopInBackground(waits <-chan struct{}) (answered func() *cont
 	}
 }
 
-// openStoppable is a shop whose stops say on a channel when they wait.
+// openStoppable returns a fixture whose stops send to a channel when they wait.
 func openStoppable(t *testing.T) (*fixture, <-chan struct{}) {
 	t.Helper()
 	waits := make(chan struct{})
@@ -158,7 +158,7 @@ func TestLeasedOrderIsNotSentAfterStop(t *testing.T) {
 	require.Equal(t, 1, s.countRows("(select distinct key from payout_attempts) as keys"))
 }
 
-// slowStore pauses before it stores what it is given.
+// slowStore pauses before it stores a file.
 type slowStore struct {
 	bankfile.FileStore
 

@@ -9,8 +9,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// TestOverduePayoutMovesWhileQuotesCannotExpire holds up the expiry of quotes for as
-// long as a payout, whose worker died, is overdue.
+// TestOverduePayoutMovesWhileQuotesCannotExpire blocks the expiry of quotes while a
+// payout, whose worker ended, is overdue.
 func TestOverduePayoutMovesWhileQuotesCannotExpire(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

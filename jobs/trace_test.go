@@ -45,7 +45,7 @@ func TestRailReceivesTraceparent(t *testing.T) {
 	require.Equal(t, []string{"00-0af7651916cd43dd8448eb211c80319c-" + call.SpanContext().SpanID().String() + "-01"}, heard)
 }
 
-// A payout without a trace sends no position to the rail.
+// The rail receives no traceparent with a payout that has no trace.
 func TestRailReceivesNoTraceparentWithoutTrace(t *testing.T) {
 	t.Parallel()
 	s, bank := newFixture(t), openBank(t)

@@ -33,7 +33,7 @@ func (b *testBank) listenAgain() {
 }
 
 // TestCallThatReachesNobodyLeavesThePayoutPending makes connections fail before the order
-// is written, for a week; then the bank returns and each payout is paid once.
+// is written, for a week; then the bank is reachable again and each payout is paid once.
 func TestCallThatReachesNobodyLeavesThePayoutPending(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -98,9 +98,9 @@ func TestConnectionThatDiesWithTheOrderIsDoubt(t *testing.T) {
 	require.Equal(t, "reconciling", s.readPayout(job).Status)
 }
 
-// TestPayoutStaysInDoubtWhileRailIsUnreachable leaves an order without an answer; then the bank is
-// away for most of its key window. When it is back it knows nothing of the key and gets
-// the order again, once.
+// TestPayoutStaysInDoubtWhileRailIsUnreachable loses the answer to an order; then the
+// bank is unreachable for most of its key window. When it is reachable again it does not
+// know the key and gets the order again, once.
 func TestPayoutStaysInDoubtWhileRailIsUnreachable(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
@@ -125,7 +125,7 @@ func TestPayoutStaysInDoubtWhileRailIsUnreachable(t *testing.T) {
 }
 
 // TestWorkerThatWakesLateSendsNothing suspends a worker between its intent and its call:
-// in the worker, and in the transport when the connection stands already.
+// in the worker, and in the transport when the connection is open already.
 func TestWorkerThatWakesLateSendsNothing(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

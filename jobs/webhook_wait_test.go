@@ -12,7 +12,8 @@ import (
 	"parapet/model/wire"
 )
 
-// sendDue sends and saves one batch of what is due to an endpoint, as a worker does.
+// sendDue sends one batch of the due events of an endpoint and saves the results, as a
+// worker does.
 func (s *fixture) sendDue(job webhooks.DeliverEndpoint) {
 	s.t.Helper()
 	batch, err := s.Service.Webhooks.FetchBatch(s.t.Context(), job)
@@ -22,7 +23,8 @@ func (s *fixture) sendDue(job webhooks.DeliverEndpoint) {
 	}
 }
 
-// receivedEvents are what a receiver was sent, in that order, as type and subject.
+// receivedEvents returns the type and subject of each event that a receiver got, in
+// order.
 func (r *receiver) receivedEvents(t *testing.T) (events []string) {
 	t.Helper()
 	for _, got := range r.allReceived() {
@@ -63,7 +65,7 @@ func TestOrderedEndpointSendsNoEventBeforeTheRetryOfAnEarlierOne(t *testing.T) {
 	require.Equal(t, []string{created, "quote.created " + second.ID, created, bound}, r.receivedEvents(t))
 }
 
-// An endpoint that asks for a pause receives no retry of another delivery either, of the
+// An endpoint that sent Retry-After receives no retry of another delivery either, of the
 // same batch or of an earlier one, until the pause is over.
 func TestRetryAfterPostponesRetriesOfOtherDeliveries(t *testing.T) {
 	t.Parallel()
@@ -125,7 +127,7 @@ func TestUnsentEventsOfAFailingEndpointWaitForItsProbe(t *testing.T) {
 	s := newFixture(t)
 	r := newReceiver(t, respondWithStatus(http.StatusInternalServerError))
 	endpoint := s.createEndpoint(r, "quote.created")
-	const quotes = maxConcurrentSends + maxFailuresWithoutSuccess + 8 // more than can be on the way when the batch is given up
+	const quotes = maxConcurrentSends + maxFailuresWithoutSuccess + 8 // more than can be in flight when the batch ends early
 	for range quotes {
 		s.Quote("rain-excess", nil)
 	}

@@ -81,8 +81,8 @@ func TestEveryKindHasAPolicyAQueueAndAWorker(t *testing.T) {
 	require.Panics(t, func() { optionsOf("unknown") })
 }
 
-// A worker that is taken for dead must be dead: its job is worked again. And a
-// call must end while its outcome can still be recorded.
+// A worker that is presumed dead must have ended, because its job is worked again. A call
+// must end while its outcome can still be recorded.
 func TestTimeoutsAreNested(t *testing.T) {
 	t.Parallel()
 	require.Greater(t, rescueAfter, jobTimeout)
@@ -138,7 +138,7 @@ func TestEachJobAttemptLogsOneLine(t *testing.T) {
 }
 
 // TestStopWaitsForRunningJobs stops workers in the middle of a call to the rail: the call
-// ends and its outcome is kept.
+// ends and its outcome is saved.
 func TestStopWaitsForRunningJobs(t *testing.T) {
 	t.Parallel()
 	called, answer := make(chan struct{}), make(chan struct{})

@@ -185,7 +185,7 @@ func (c *portfolioCopier) createIndexes() {
 	require.NoError(c.t, all.Wait())
 }
 
-// copyAll writes all copies, each table over its own connection.
+// copyAll writes all copies; each table has a connection of its own.
 func (c *portfolioCopier) copyAll() {
 	c.t.Helper()
 	var all errgroup.Group

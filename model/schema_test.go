@@ -19,7 +19,7 @@ import (
 	"parapet/model/underwriting"
 )
 
-// statesOf are every state that arrows mention.
+// statesOf returns every state that the transitions mention.
 func statesOf[S ~string](arrows []store.Transition[S]) []string {
 	var all []string
 	for _, arrow := range arrows {
@@ -94,7 +94,7 @@ func TestEveryCurrencyColumnHasACheck(t *testing.T) {
 	require.Empty(t, unchecked)
 }
 
-// TestForeignKeysRefuseStrayRows names the foreign keys that no operation can violate.
+// TestForeignKeysRefuseStrayRows covers the foreign keys that no operation can violate.
 func TestForeignKeysRefuseStrayRows(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())

@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// specialTexts texts are all legal: none of them holds a NUL.
+// specialTexts are legal texts: none of them contains NUL.
 var specialTexts = map[string]string{
 	`\u0000`: `\\u0000`, `'; drop table quotes; --`: `it's "?" and $1 and ?0`, "\u2028\u202e": "\u0001\t\r\n", `\`: `\\\`, "😀": "é\u0301",
 }

@@ -198,8 +198,8 @@ func TestParseCountsFaultsPerBatchElement(t *testing.T) {
 	require.Equal(t, 4, of["1000"], "kind, source, source_event_id and stage are missing")
 }
 
-// FuzzDecode holds every request against the library's own reading: what parse
-// accepts is strict JSON with the same values, and no input is a panic.
+// FuzzDecode compares the decoder with the JSON library: every accepted body is strict
+// JSON with the same values, and no input panics.
 func FuzzDecode(f *testing.F) {
 	for _, seed := range []string{
 		`{"name":"a","count":1,"free":{"a":[]},"labels":{"a":"b"},"money":{"amount":1,"currency":"USD"}}`,

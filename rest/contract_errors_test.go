@@ -77,7 +77,7 @@ func contractErrors(t *testing.T) {
 	require.ElementsMatch(t, errormap.Codes(), append(covered, graphqlOnlyCodes...), "a code has one row here")
 }
 
-// errorFixture is a house where there is something to refuse.
+// errorFixture is a server with records for which operations fail.
 type errorFixture struct {
 	*testServer
 

@@ -36,7 +36,8 @@ type tcpProxy struct {
 	silent          chan struct{} // closed: nothing passes any more
 }
 
-// newTCPProxy leads to the database at an address; it has an address of its own.
+// newTCPProxy starts a proxy to the database at an address; over is the proxy's own
+// address.
 func newTCPProxy(t *testing.T, address string) (l *tcpProxy, over string) {
 	t.Helper()
 	config, err := pgx.ParseConfig(address)

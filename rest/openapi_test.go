@@ -231,7 +231,8 @@ func TestOpenAPIWebhooksMatchTheEventCatalogue(t *testing.T) {
 	}
 }
 
-// A read takes If-None-Match; a write takes If-Match where it is about a record.
+// A read accepts If-None-Match; a write accepts If-Match if it changes an existing
+// record.
 func TestIfMatchIsDeclaredWhereItApplies(t *testing.T) {
 	t.Parallel()
 	document, err := committedDocument()

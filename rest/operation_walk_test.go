@@ -182,7 +182,8 @@ func otherScope(path string) string {
 	return "events:read"
 }
 
-// sendBrokenBodies are bodies that no operation takes; one that needs none takes an empty one.
+// sendBrokenBodies sends bodies that every operation must reject; an operation without a
+// required body accepts an empty one.
 func (w *operationWalker) sendBrokenBodies(method, path, client, good string) {
 	if good == "" {
 		good = "{}"
@@ -323,7 +324,7 @@ func (w *operationWalker) expectStatus(what, client string, scopes []string, r r
 	return answer
 }
 
-// compileSchema compiles a schema of its own.
+// compileSchema compiles one schema.
 func compileSchema(t *testing.T, schema any) *jsonschema.Schema {
 	t.Helper()
 	text, err := json.Marshal(schema)

@@ -155,7 +155,7 @@ func TestResponsesSetNosniffAndNoStore(t *testing.T) {
 	}
 }
 
-// testQuota is a shared allowance of so many requests in all.
+// testQuota is a shared allowance of a fixed number of requests.
 type testQuota struct {
 	sync.Mutex
 	left, leases int

@@ -25,7 +25,7 @@ import (
 	"parapet/model/payouts/reconciliation"
 )
 
-// collectSamples is every sample of the database figures by its name and labels.
+// collectSamples returns every sample of the database metrics, by name and labels.
 func collectSamples(t *testing.T, h *healthCollector) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
@@ -53,7 +53,7 @@ type runbookAlarm struct {
 	section              string
 }
 
-// readAlarms are the runbook's.
+// readAlarms returns the alarms of the runbook.
 func readAlarms(t *testing.T) (all []runbookAlarm) {
 	t.Helper()
 	runbook, err := os.ReadFile("../../RUNBOOK.md")
@@ -61,7 +61,7 @@ func readAlarms(t *testing.T) (all []runbookAlarm) {
 	form := regexp.MustCompile("(?s)^`((parapet_[a-z_]+)(?:\\{(.*?)\\})? (==|>) ([0-9]+))`\n(.*)$")
 	for _, section := range strings.Split(string(runbook), "\n## ")[1:] {
 		if !strings.HasPrefix(section, "`") {
-			continue // what is done without an alarm
+			continue // a section that no alarm starts
 		}
 		parts := form.FindStringSubmatch(section)
 		require.NotNil(t, parts, section)
@@ -142,8 +142,8 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
 			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('evaluate_policies', 'matching', 'retryable', '{}', 25, null, now()), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
 	require.NoError(t, err)
-	require.NoError(t, b.Service.Controls.CheckInvariants(t.Context())) // finds the forgeries, and stops releases
-	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // not After: the events wait for the relay meanwhile
+	require.NoError(t, b.Service.Controls.CheckInvariants(t.Context())) // it finds the forged rows and stops releases
+	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // not AdvanceClock: the events must wait for the relay
 }
 
 func TestEveryAlarmFiresOnlyForItsCause(t *testing.T) {

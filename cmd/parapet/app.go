@@ -204,8 +204,8 @@ func (a *app) addressLimiter() rest.Limiter {
 }
 
 // serveAndWork serves on the listeners (metrics may be nil) and works jobs until ctx
-// ends. Then it drains: it accepts no new requests, finishes the running ones, takes no
-// new jobs and finishes the running ones.
+// ends. Then it accepts no new requests and takes no new jobs, and finishes the running
+// ones.
 func (a *app) serveAndWork(ctx context.Context, listener, metrics net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
 	if slices.Contains(a.settings.Roles, "api") {

@@ -24,11 +24,11 @@ import (
 // otherIBAN is an account that every bank pays to.
 const otherIBAN = "GB29NWBK60161331926819"
 
-// bankFixture is servers that pay through a bank in a process of its own.
+// bankFixture runs servers that pay through a bank in a process of its own.
 type bankFixture struct {
 	*paymentChaos
 
-	mode, books string // the bank's files
+	mode, books string // mode file and book of the bank
 	bank        *serverProcess
 }
 
@@ -50,7 +50,7 @@ func (b *bankFixture) startAt(t *testing.T, address string) {
 	b.bank = b.startBankAs(t, address, b.books, b.mode)
 }
 
-// haveStatus reports whether this many payouts have a status.
+// haveStatus reports whether exactly this many payouts have a status.
 func (b *bankFixture) haveStatus(t *testing.T, n int, status string) func() bool {
 	t.Helper()
 	return func() bool { return b.countRows(t, "payouts where status = $1", status) == n }
@@ -65,8 +65,8 @@ func (b *bankFixture) stopUntilVerified(t *testing.T) {
 	b.advanceUntil(t, time.Minute, "every account is verified", func() bool { return b.countRows(t, "payouts where status = 'blocked'") == 0 })
 }
 
-// resolveAsNeverReceived has an operator resolve payouts in doubt by the bank's word that it never
-// received them, and let them go out again.
+// resolveAsNeverReceived has an operator resolve payouts in doubt, because the bank
+// states that it never received them, and release them again.
 func (b *bankFixture) resolveAsNeverReceived(t *testing.T) {
 	t.Helper()
 	for _, payout := range b.listPayouts(t) {
@@ -96,9 +96,9 @@ func (b *bankFixture) requirePaidOnce(t *testing.T, n int) {
 	require.Len(t, executedByBank(t, b.books), n)
 }
 
-// TestBankThatMovedPaysEachPayoutOnce gives a bank, which has paid and lost every answer,
-// another address. Until two operators declare that it is the same bank, nothing is
-// asked or sent there; afterwards it settles what it paid.
+// TestBankThatMovedPaysEachPayoutOnce moves a bank, which has paid and lost every answer,
+// to another address. Until two operators declare that it is the same bank, it gets no
+// inquiries and no orders there; afterwards it settles what it paid.
 func TestBankThatMovedPaysEachPayoutOnce(t *testing.T) {
 	t.Parallel()
 	n := *hostilePayouts
@@ -138,9 +138,9 @@ func TestBankThatMovedPaysEachPayoutOnce(t *testing.T) {
 	require.Equal(t, n, b.countRows(t, "(select distinct key from payout_attempts) as keys"), "never another key")
 }
 
-// TestBankClosedForAWeekPaysWhenItIsBack closes a bank while a half of the payouts is in
+// TestBankClosedForAWeekPaysWhenItIsBack closes a bank while half of the payouts are in
 // doubt, which it paid, and the other half has not been sent. A week later every payout
-// is paid, and no operator did anything.
+// is paid without any action of an operator.
 func TestBankClosedForAWeekPaysWhenItIsBack(t *testing.T) {
 	t.Parallel()
 	n := *hostilePayouts
@@ -165,9 +165,9 @@ func TestBankClosedForAWeekPaysWhenItIsBack(t *testing.T) {
 	require.Equal(t, 2*n, b.countRows(t, "(select distinct key from payout_attempts) as keys"), "never another key")
 }
 
-// TestOrderThatArrivesLateIsNotPaid suspends the bank's process: orders stand in its
-// connections until an operator has resolved them as never received and they go out
-// under their next keys. What it reads at last has expired.
+// TestOrderThatArrivesLateIsNotPaid suspends the bank's process. The orders wait in its
+// connections until an operator has resolved them as never received and they are sent
+// under their next keys. The orders that the bank then reads have expired.
 func TestOrderThatArrivesLateIsNotPaid(t *testing.T) {
 	t.Parallel()
 	n := *hostilePayouts
@@ -194,7 +194,8 @@ func TestWorkerThatWakesLateIsNotPaidTwice(t *testing.T) {
 	n := min(*hostilePayouts, 12) // a server has 16 workers
 	b := newBankFixture(t, bankNormal, n)
 	b.stopUntilVerified(t)
-	// Sends share this lock. Only a stop takes it alone, which holds up sends.
+	// Sends take this lock in shared mode. This session takes it exclusively, which
+	// delays sends.
 	sends, err := b.DB.Pool.Acquire(t.Context())
 	require.NoError(t, err)
 	defer sends.Release()
@@ -218,13 +219,13 @@ func TestWorkerThatWakesLateIsNotPaidTwice(t *testing.T) {
 	b.advanceUntil(t, time.Minute, "another server pays", b.haveStatus(t, n, "released"))
 	require.Eventually(t, func() bool { return time.Since(suspended) > payouts.ReleaseLease }, time.Minute, 100*time.Millisecond)
 	late.resume(t)
-	require.NoError(t, late.command.Process.Signal(syscall.SIGINT)) // it ends what it has begun
+	require.NoError(t, late.command.Process.Signal(syscall.SIGINT)) // it finishes the work that it has begun
 	<-late.exited
 	b.requirePaidOnce(t, n)
 	b.requireKeys(t, ".2")
 }
 
-// requireKeys requires that every key under which the bank paid has an ending.
+// requireKeys requires that every key under which the bank paid has a final status.
 func (b *bankFixture) requireKeys(t *testing.T, ending string) {
 	t.Helper()
 	entries, err := railtest.ReadBook(b.books)
@@ -263,8 +264,8 @@ func TestFalseRejectionsDoNotCauseDoublePayment(t *testing.T) {
 	require.Equal(t, n, b.countRows(t, "reconciliation_exceptions where kind = 'contradiction'"), "it had refused what it paid")
 }
 
-// TestRefusedPayoutsMoveToTheNextAccount refuses payouts, and loses every answer, while
-// another account of each is verified: they go there by themselves.
+// TestRefusedPayoutsMoveToTheNextAccount refuses payouts and loses every answer, while
+// another account of each is verified: they are sent to that account automatically.
 func TestRefusedPayoutsMoveToTheNextAccount(t *testing.T) {
 	t.Parallel()
 	n := *hostilePayouts

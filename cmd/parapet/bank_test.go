@@ -19,8 +19,8 @@ import (
 	"parapet/jobs/rail/railtest"
 )
 
-// The parameters of a bank process: the file of its book, its address, and the file with
-// its mode, which it reads at each call.
+// These variables are the parameters of a bank process: the file of its book, its
+// address, and the file with its mode, which it reads at each call.
 const (
 	bankLedgerVar  = "TEST_BANK_BOOKS"
 	bankAddressVar = "TEST_BANK_ADDRESS"
@@ -29,12 +29,12 @@ const (
 
 // The modes of a bank.
 const (
-	bankBusy            = ""         // takes its time, and now and then loses an answer
-	bankLosesAnswers    = "loses"    // executes and loses every answer, also to inquiries
-	bankSignsWrongly    = "missigns" // executes, and signs no answer as it should
+	bankBusy            = ""         // answers slowly and sometimes loses an answer
+	bankLosesAnswers    = "loses"    // executes orders and loses every answer, also to inquiries
+	bankSignsWrongly    = "missigns" // executes orders and signs every answer wrongly
 	bankForgetsKeys     = "forgets"  // denies every key, signed
 	bankNormal          = "well"
-	bankForgotAll       = "forgot"        // has lost its keys, but not its books, when it starts
+	bankForgotAll       = "forgot"        // has lost its keys when it starts, but not its book
 	bankRejects         = "refuses"       // refuses orders for demoIBAN
 	bankRejectsSilently = "refuses, mute" // refuses orders for demoIBAN and loses every answer
 )
@@ -89,7 +89,8 @@ func runBank() error {
 	return http.Serve(listener, bank.Handler())
 }
 
-// readBankMode is the mode that the bank's file has now; a bank without one is busy.
+// readBankMode returns the mode that the bank's file has now; a bank without a file is
+// busy.
 func readBankMode() string {
 	mode, _ := os.ReadFile(os.Getenv(bankModeVar))
 	return string(mode)
@@ -115,7 +116,7 @@ func answerHostile(bank *railtest.Bank, w http.ResponseWriter, r *http.Request, 
 	return true
 }
 
-// refuseDemoIBAN is the definite refusal of a bank in a mode that refuses.
+// refuseDemoIBAN answers a definite refusal, as a bank in a refusing mode.
 func refuseDemoIBAN(transfer *httprail.Transfer) {
 	mode := readBankMode()
 	if (mode == bankRejects || mode == bankRejectsSilently) && strings.HasSuffix(transfer.Account, demoIBAN[len(demoIBAN)-4:]) {

@@ -21,13 +21,13 @@ import (
 	"go.jetify.com/typeid"
 )
 
-// baselineServer is the baseline of comparison: the least code that reads and writes the
-// same rows and returns the same bytes, with one prepared statement per table and one
+// baselineServer is the baseline of the comparison: minimal code that reads and writes
+// the same rows and returns the same bytes, with one prepared statement per table and one
 // transaction per write. It compares the token with a constant, validates nothing, prices
 // nothing, and copies rows that the service wrote before.
 type baselineServer struct {
 	db       *pgxpool.Pool
-	partners map[string]string // by Authorization
+	partners map[string]string // by the Authorization header
 
 	quote, policy, created, bound, activated sampleRow
 }
@@ -71,7 +71,7 @@ func (s *baselineServer) listenAndServe(b testing.TB) (address string) {
 	return listener.Addr().String()
 }
 
-// authenticate looks the token up.
+// authenticate finds the partner of the token.
 func (s *baselineServer) authenticate(do func(r *http.Request, partner string) (int, []byte, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		partner, ok := s.partners[r.Header.Get("Authorization")]
@@ -150,8 +150,8 @@ func (s *baselineServer) bindPolicy(r *http.Request, partner string) (int, []byt
 	return http.StatusCreated, renamed(s.policy.record), err
 }
 
-// policyResponse is a policy as it is answered, with what is kept as JSON left as it
-// is.
+// policyResponse is the response with a policy; columns that are stored as JSON are
+// copied unchanged.
 type policyResponse struct {
 	publicFields
 	Status         string          `json:"status"`
@@ -187,7 +187,7 @@ type recordHeader struct {
 	Version   int64     `json:"version"`
 }
 
-// microTime is a time with all its microseconds.
+// microTime formats a time with six digits of microseconds.
 type microTime struct{ time.Time }
 
 func (s microTime) MarshalJSON() ([]byte, error) {

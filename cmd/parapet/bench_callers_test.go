@@ -23,7 +23,7 @@ import (
 // callerCount is the number of concurrent callers, each over a persistent connection.
 const callerCount = 8
 
-// benchSide is one of the two that are compared.
+// benchSide is one of the two servers that are compared.
 type benchSide struct {
 	connections []*httpCaller
 	rounds      []benchRound
@@ -47,7 +47,7 @@ func newBenchSide(b *testing.B, address string) *benchSide {
 	return s
 }
 
-// runRequests asks everything once.
+// runRequests sends every request once.
 func (s *benchSide) runRequests(b *testing.B, token string, asked []benchRequest) {
 	b.Helper()
 	texts := make([][]byte, len(asked))
@@ -117,8 +117,8 @@ func median(values []float64) float64 {
 	return values[len(values)/2]
 }
 
-// httpCaller is HTTP/1.1 with next to no cost of its own, so that what is measured is
-// the server.
+// httpCaller is an HTTP/1.1 client with almost no cost of its own, so that the benchmark
+// measures the server.
 type httpCaller struct {
 	conn net.Conn
 	in   *bufio.Reader
@@ -133,13 +133,13 @@ func dialCaller(b testing.TB, address string) *httpCaller {
 	return &httpCaller{conn: conn, in: bufio.NewReaderSize(conn, 64<<10)}
 }
 
-// encodeRequest is the request as it is sent.
+// encodeRequest returns the bytes of the request.
 func (r benchRequest) encodeRequest(token string) []byte {
 	return fmt.Appendf(nil, "%s %s HTTP/1.1\r\nHost: parapet\r\nAuthorization: Bearer %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n%s",
 		r.method, r.path, token, len(r.body), r.body)
 }
 
-// sendRequest sends a request and reads its answer, which must have the status.
+// sendRequest sends a request and reads its response, which must have the status.
 func (c *httpCaller) sendRequest(text []byte, status int) error {
 	if _, err := c.conn.Write(text); err != nil {
 		return fmt.Errorf("ask: %w", err)

@@ -21,7 +21,7 @@ type sampleRow struct {
 	insert   string
 	columns  []string
 	args     []any
-	record   []byte // the row as it was answered
+	record   []byte // the row as the service returned it
 	publicID []byte // its public id
 }
 
@@ -45,7 +45,7 @@ func readSampleRow(b testing.TB, db *pgxpool.Pool, table, where string, record [
 	return s
 }
 
-// withValues is the sample with other values in some columns.
+// withValues returns the sample with other values in some columns.
 func (s sampleRow) withValues(pairs ...any) sampleRow {
 	s.args = slices.Clone(s.args)
 	for i := 0; i < len(pairs); i += 2 {
@@ -57,7 +57,7 @@ func (s sampleRow) withValues(pairs ...any) sampleRow {
 // ColumnValue returns the sample's value of a column.
 func (s sampleRow) columnValue(column string) any { return s.args[slices.Index(s.columns, column)] }
 
-// replaceID puts a new id where a text has the sample's.
+// replaceID replaces the sample's id in a text by a new id.
 func (s sampleRow) replaceID(id uuid.UUID) func([]byte) []byte {
 	prefix, _, _ := bytes.Cut(s.publicID, []byte("_"))
 	text := []byte(publicID(string(prefix), id))
@@ -70,7 +70,7 @@ func (s sampleRow) withSubject(subject uuid.UUID, renamed func([]byte) []byte) s
 	return s.withValues("id", uuid.Must(uuid.NewV7()), "subject_id", subject, "data", renamed(data))
 }
 
-// insertEvents writes events, and that they wait to be sent.
+// insertEvents writes events and their rows in the outbox.
 func insertEvents(ctx context.Context, tx pgx.Tx, events ...sampleRow) error {
 	var values, waiting []string
 	var args, outbox []any
@@ -88,7 +88,7 @@ func insertEvents(ctx context.Context, tx pgx.Tx, events ...sampleRow) error {
 	return err
 }
 
-// placeholders are the n parameters after the first so many.
+// placeholders returns n placeholders after the given number of earlier ones.
 func placeholders(after, n int) string {
 	all := make([]string, n)
 	for i := range all {
@@ -97,7 +97,7 @@ func placeholders(after, n int) string {
 	return "(" + strings.Join(all, ", ") + ")"
 }
 
-// copyQuotes makes n quotes that can be bound, and returns their public ids.
+// copyQuotes inserts n quotes that can be bound, and returns their public ids.
 func (s *baselineServer) copyQuotes(b *testing.B, n int) []string {
 	b.Helper()
 	keys, ids := make([]uuid.UUID, n), make([]string, n)

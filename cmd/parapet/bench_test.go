@@ -57,7 +57,7 @@ type benchRequest struct {
 	status             int
 }
 
-// requestBuilder makes n requests for one side; asking may need rows of its own.
+// requestBuilder builds n requests for one side; it may insert rows that they need.
 type requestBuilder func(b *testing.B, n int) []benchRequest
 
 func repeatRequest(method, path, body string, status int) requestBuilder {
@@ -66,8 +66,8 @@ func repeatRequest(method, path, body string, status int) requestBuilder {
 	}
 }
 
-// benchFixture is where both sides run: a stack with a policy of acme's, its approved
-// claim, and the bare handler on the same database.
+// benchFixture is what both sides use: a stack with a policy of acme and its approved
+// claim, and the baseline server on the same database.
 type benchFixture struct {
 	*stack
 
@@ -78,7 +78,8 @@ type benchFixture struct {
 
 func newBenchFixture(b testing.TB) *benchFixture {
 	b.Helper()
-	// Not b.TempDir: as root the database runs as another user, who cannot enter it.
+	// Not b.TempDir: if the test runs as root, Postgres runs as another user, who has no
+	// access to it.
 	dir, err := os.MkdirTemp("", "parapet-bench-")
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, os.RemoveAll(dir)) })
@@ -149,7 +150,7 @@ func recordID(b testing.TB, record []byte) string {
 	return named.ID
 }
 
-// roundCount is odd, so that the median is a round's.
+// roundCount is odd, so that the median is the value of one round.
 const roundCount = 9
 
 // compareSides runs both sides over b.N requests each and reports how they compare.
@@ -165,7 +166,7 @@ func (c *benchFixture) compareSides(asked requestBuilder) func(*testing.B) {
 		b.ResetTimer()
 		for round := range roundCount {
 			sides := []*benchSide{ours, theirs}
-			if round%2 == 1 { // who goes first finds the log and the heap as the other left them
+			if round%2 == 1 { // the sides take turns to go first: the first one finds the log and the heap as the other one left them
 				slices.Reverse(sides)
 			}
 			for _, s := range sides {
@@ -181,7 +182,7 @@ func (c *benchFixture) compareSides(asked requestBuilder) func(*testing.B) {
 	}
 }
 
-// processorTime is the processor time that this process has used.
+// processorTime returns the processor time that this process has used.
 func processorTime(b *testing.B) time.Duration {
 	b.Helper()
 	var usage syscall.Rusage

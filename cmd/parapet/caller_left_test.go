@@ -24,17 +24,17 @@ import (
 	"parapet/rest"
 )
 
-// testFrontend is the API on a real connection, with what it counted and logged.
+// testFrontend is the API on a real connection, with its counters and its log.
 type testFrontend struct {
 	*modeltest.Bundle
 
 	server         *httptest.Server
 	graphql        *graph.Handler
-	panicRequested chan struct{} // a request waits for its caller to leave, to panic then
+	panicRequested chan struct{} // a request waits here until its caller has left, and then panics
 
 	mu       sync.Mutex
 	statuses []int
-	lines    []string // of log, warnings and worse
+	lines    []string // lines of the log, warnings and errors
 }
 
 // Enabled implements slog.Handler.
@@ -109,7 +109,7 @@ func newTestFrontend(t *testing.T, with ...modeltest.Option) *testFrontend {
 	return f
 }
 
-// dialAndSend is a connection on which the first bytes of a request were sent.
+// dialAndSend opens a connection and sends the first bytes of a request.
 func (f *testFrontend) dialAndSend(t *testing.T, sent string) *net.TCPConn {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", f.server.Listener.Addr().String())
@@ -119,7 +119,7 @@ func (f *testFrontend) dialAndSend(t *testing.T, sent string) *net.TCPConn {
 	return conn.(*net.TCPConn)
 }
 
-// waitUntilIdle waits until the server runs nothing that a request started.
+// waitUntilIdle waits until no goroutine of a request runs.
 func (f *testFrontend) waitUntilIdle(t *testing.T) {
 	t.Helper()
 	f.server.Close()
@@ -177,7 +177,8 @@ func serverErrors(statuses []int) []int {
 	return slices.DeleteFunc(statuses, func(status int) bool { return status < 500 })
 }
 
-// A caller that leaves during a query is counted as such, and the query is cancelled.
+// A request whose caller leaves during a query has status 499, and the query is
+// cancelled.
 func TestQueriesStopWhenTheCallerLeaves(t *testing.T) {
 	t.Parallel()
 	f := newTestFrontend(t)
@@ -207,7 +208,7 @@ func TestQueriesStopWhenTheCallerLeaves(t *testing.T) {
 	require.Empty(t, f.lines)
 }
 
-// A caller whose answer fails for another reason is answered and counted as ever.
+// A request that fails for another reason is answered and counted as usual.
 func TestFailuresOfCallersWhoStayAreCounted(t *testing.T) {
 	t.Parallel()
 	f := newTestFrontend(t, modeltest.WithoutChecks())
@@ -234,8 +235,8 @@ func TestPanicsAreCountedAlsoWhenTheCallerLeft(t *testing.T) {
 	require.Contains(t, f.lines[0], "a fault of ours")
 }
 
-// Hang-ups at any byte of the request or of the answer leave no failure, no line of
-// log and no goroutine behind.
+// A connection that is closed at any byte of the request or of the response leaves no
+// failure, no line in the log and no goroutine.
 func TestDisconnectsAtAnyByteLeakNothing(t *testing.T) {
 	t.Parallel()
 	f := newTestFrontend(t)
@@ -255,7 +256,7 @@ func TestDisconnectsAtAnyByteLeakNothing(t *testing.T) {
 			conn := f.dialAndSend(t, text[:sent])
 			callers.Go(func() {
 				defer conn.Close()
-				_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // what waits for events answers nothing
+				_ = conn.SetReadDeadline(time.Now().Add(20 * time.Millisecond)) // a request that waits for events sends no response
 				_, _ = io.CopyN(io.Discard, conn, int64(read))
 				if reset {
 					_ = conn.SetLinger(0)

@@ -42,12 +42,12 @@ func TestDevRejectsAForeignDatabase(t *testing.T) {
 
 func TestServeRejectsTheDevelopmentDatabase(t *testing.T) {
 	b := modeltest.New(t)
-	b.AdvanceClock(0) // as the development stack does, even when it moves no clock
+	b.AdvanceClock(0) // as the development stack does, even if it does not shift the clock
 	secret := base64.StdEncoding.EncodeToString(make([]byte, 32))
 	for name, value := range map[string]string{
 		"DATABASE_URL": b.URL, "OIDC_ISSUER": "http://127.0.0.1:1", "PARAPET_SEAL_KEYS": "k1:" + secret,
 		"PARAPET_FINGERPRINT_KEY": secret, "PARAPET_RAIL": rail.SimulatorName, "PARAPET_FILES": t.TempDir(),
-		"PARAPET_LISTEN": "nowhere", // what is not refused gets no further
+		"PARAPET_LISTEN": "nowhere", // an accepted configuration fails here
 	} {
 		t.Setenv(name, value)
 	}
@@ -88,7 +88,7 @@ func TestVerifyEventsRequiresTheServersSettings(t *testing.T) {
 	b.Quote("rain-excess", nil)
 	_, err := b.Service.Events.Relay(t.Context())
 	require.NoError(t, err)
-	b.Sweep() // signs the end
+	b.Sweep() // it signs a checkpoint
 	t.Setenv("DATABASE_URL", b.URL)
 	t.Setenv("PARAPET_REHEARSAL", "true")
 	verify := func(args ...string) (string, error) {

@@ -17,14 +17,15 @@ import (
 	"parapet/model/wire"
 )
 
-// response is a process's response to a request; status 0 when the process was gone.
+// response is a process's response to a request; status 0 means that the process had
+// ended.
 type response struct {
 	status int
 	header http.Header
 	body   string
 }
 
-// postJSON asks with an Idempotency-Key.
+// postJSON sends a request with an Idempotency-Key.
 func (c *processGroup) postJSON(ctx context.Context, p *serverProcess, path, key, body string) response {
 	request, err := http.NewRequestWithContext(ctx, http.MethodPost, p.base+"/v1"+path, strings.NewReader(body))
 	if err != nil {
@@ -51,8 +52,8 @@ func (a response) errorCode() string {
 	return problem.Code
 }
 
-// postConcurrently asks all processes the same together, a hundred times, and returns the one
-// answer there may be.
+// postConcurrently sends the same request a hundred times, to all processes concurrently,
+// and returns the only response.
 func (c *processGroup) postConcurrently(t *testing.T, processes []*serverProcess, path, body string) string {
 	t.Helper()
 	answers := make([]response, 100)
@@ -90,8 +91,8 @@ func (c *processGroup) postConcurrently(t *testing.T, processes []*serverProcess
 
 const quoteBody = `{"product": "quake-circle", "context": {"partner": "acme"}}`
 
-// The same key a hundred times concurrently over two server processes: one effect and one
-// result; early repeats are asked to wait.
+// The test sends the same key a hundred times concurrently to two server processes: one
+// effect and one result. Early repeats are told to wait.
 func TestSameKeyConcurrentlyOverTwoProcesses(t *testing.T) {
 	t.Parallel()
 	c := newProcessGroup(t)

@@ -22,8 +22,8 @@ import (
 	"parapet/model/payouts/release"
 )
 
-// newHealthySettings are settings with which nothing is wrong, on a database with a secret in
-// it. Addresses on this machine are allowed, which only development may.
+// newHealthySettings returns settings in which every check succeeds, on a database with a
+// secret. They allow addresses on this machine, as development does.
 func newHealthySettings(t *testing.T) (settings, *modeltest.Bundle) {
 	t.Helper()
 	b := modeltest.New(t, modeltest.WithoutChecks())
@@ -41,7 +41,7 @@ func newHealthySettings(t *testing.T) (settings, *modeltest.Bundle) {
 	}, b
 }
 
-// newSkewedIssuer is one whose clock is ahead.
+// newSkewedIssuer runs an issuer whose clock is ahead.
 func newSkewedIssuer(t *testing.T, ahead time.Duration) string {
 	t.Helper()
 	var handler http.Handler
@@ -94,7 +94,7 @@ func TestDoctorReportsFailedChecks(t *testing.T) {
 		"no database":         {"settings", checkFail, func(s *settings) { s.DatabaseURL = "" }},
 		"database down":       {"database", checkFail, func(s *settings) { s.DatabaseURL = "postgres://me:hunter2@127.0.0.1:1/x" }},
 		"too few connections": {"database", checkWarn, func(s *settings) { s.Connections = 10_000 }},
-		"not durable":         {"durability", checkFail, func(s *settings) { s.Rehearsal = false }}, // as tests' databases are
+		"not durable":         {"durability", checkFail, func(s *settings) { s.Rehearsal = false }}, // as the databases of tests are
 		"key not base64":      {"keys", checkFail, func(s *settings) { s.SealKeys = []string{"test:!"} }},
 		"key too short":       {"keys", checkFail, func(s *settings) { s.SealKeys = []string{"test:AAAA"} }},
 		"key lost":            {"sealed secrets", checkFail, func(s *settings) { s.SealKeys = []string{another} }},

@@ -22,14 +22,14 @@ type endpointRow struct {
 	body                string
 }
 
-// testStack is a running stack with a policy of acme's whose claim was approved.
+// testStack is a running stack with a policy of acme whose claim was approved.
 type testStack struct {
 	*stack
 
 	quote, unboundQuote, policy, claim string
 }
 
-// endpointRows are the thirteen of the public contract.
+// endpointRows are the thirteen endpoints of the public contract.
 func (w *testStack) endpointRows() []endpointRow {
 	file := base64.StdEncoding.EncodeToString([]byte("plain words"))
 	return []endpointRow{
@@ -54,7 +54,7 @@ func TestEveryEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newTestStack(t)
 	for i, base := range []string{"/v1", "/parametric/v1"} {
-		if i > 0 { // a quote binds once
+		if i > 0 { // a quote can be bound once
 			w.unboundQuote = w.callAs(t, "acme", "POST", base+"/quotes", w.endpointRows()[0].body, 201)["id"].(string)
 		}
 		for _, e := range w.endpointRows() {
@@ -67,8 +67,8 @@ func TestEveryEndpoint(t *testing.T) {
 	require.Equal(t, map[string]any{"amount": 2_000_000.0, "currency": "USD"}, payoutOf(paid)["amount"])
 }
 
-// requireAccessChecks tries an endpoint without a token, without its scope, and as another
-// partner.
+// requireAccessChecks calls an endpoint without a token, without its scope, and as
+// another partner.
 func (w *testStack) requireAccessChecks(t *testing.T, base string, e endpointRow) {
 	t.Helper()
 	status, _ := w.sendRequest(t, "", e.method, base+e.path, e.body)
@@ -98,7 +98,8 @@ func (w *testStack) requireAccessChecks(t *testing.T, base string, e endpointRow
 
 func newTestStack(t *testing.T) *testStack {
 	t.Helper()
-	// Not t.TempDir: as root the database runs as another user, who cannot enter it.
+	// Not t.TempDir: if the test runs as root, Postgres runs as another user, who has no
+	// access to it.
 	dir, err := os.MkdirTemp("", "parapet-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
@@ -130,7 +131,7 @@ func quakeNow(magnitude string) string {
 		magnitude, time.Now().UTC().Format(time.RFC3339Nano), magnitude)
 }
 
-// waitForClaim reads the claim until it is as wanted.
+// waitForClaim reads the claim until a condition is true.
 func (w *testStack) waitForClaim(t *testing.T, wanted func(map[string]any) bool) map[string]any {
 	t.Helper()
 	var claim map[string]any
@@ -149,7 +150,7 @@ func payoutOf(claim map[string]any) map[string]any {
 	return payouts[0].(map[string]any)
 }
 
-// callAs is a request by a seeded client that must be answered with the status.
+// callAs sends a request as a seeded client; the response must have the status.
 func (w *testStack) callAs(t *testing.T, client, method, path, body string, status int) map[string]any {
 	t.Helper()
 	for _, c := range w.info.Clients {

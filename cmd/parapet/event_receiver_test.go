@@ -17,22 +17,22 @@ import (
 	"parapet/model/wire"
 )
 
-// eventReceiver is a partner's receiver: it keeps what it accepted.
+// eventReceiver is a partner's receiver; it stores the events that it accepted.
 type eventReceiver struct {
 	*httptest.Server
 
 	refuse func(event wire.Event, attempt int) bool
 
-	holdNext     atomic.Bool // the next request is not answered
+	holdNext     atomic.Bool // the next request gets no response
 	heldRequests chan context.Context
 
 	mu       sync.Mutex
 	attempts map[string]int
 	accepted map[string]int
-	sequence map[string][]int64 // of each subject, as accepted for the first time
+	sequence map[string][]int64 // by subject: the sequences in the order of their first acceptance
 }
 
-// newEventReceiver opens one for all of acme's events.
+// newEventReceiver creates an endpoint for all of acme's events.
 func (c *processGroup) newEventReceiver(t *testing.T, ordered bool, refuse func(wire.Event, int) bool) *eventReceiver {
 	t.Helper()
 	m := &eventReceiver{
@@ -70,7 +70,8 @@ func (m *eventReceiver) handleEvent(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// awaitPendingRequest is a request that came in and is not answered until its sender is gone.
+// awaitPendingRequest waits for a request and returns when its sender has ended; the
+// request gets no response.
 func (m *eventReceiver) awaitPendingRequest(t *testing.T) context.Context {
 	t.Helper()
 	m.holdNext.Store(true)

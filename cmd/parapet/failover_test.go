@@ -44,8 +44,8 @@ func (f *failoverFixture) stopServer(t *testing.T, server *devpg.Server) {
 	require.NoError(t, server.Stop(context.Background()))
 }
 
-// The primary hangs, with every connection open, and the standby is promoted. Workers
-// find the new primary and go on.
+// The primary hangs with every connection open, and the standby is promoted. Workers find
+// the new primary and continue.
 func TestJobsResumeAfterAFailover(t *testing.T) {
 	t.Parallel()
 	for range *failovers {
@@ -64,7 +64,7 @@ func TestJobsResumeAfterAFailover(t *testing.T) {
 		}
 		require.Eventually(t, func() bool { return !swept(f.primary).IsZero() }, time.Minute, 50*time.Millisecond)
 		thaw, err := f.primary.Suspend(t.Context())
-		t.Cleanup(thaw) // before it is stopped
+		t.Cleanup(thaw) // before the server is stopped
 		require.NoError(t, err)
 		require.NoError(t, f.standby.Promote(t.Context()))
 		promoted := time.Now()

@@ -18,10 +18,10 @@ import (
 	"parapet/jobs/rail/railtest"
 )
 
-// A small run for every day; make chaos has a longer one.
+// This run is short; make chaos runs a longer one.
 var hostilePayouts = flag.Int("hostile-payouts", 6, "how many payouts TestHostileBankPaysEachPayoutOnce makes")
 
-// setBankMode changes the bank's behaviour from now on.
+// setBankMode changes the behaviour of the bank.
 func setBankMode(t *testing.T, file, mode string) {
 	t.Helper()
 	require.NoError(t, os.WriteFile(file, []byte(mode), 0o600))
@@ -58,7 +58,7 @@ func (c *paymentChaos) startServerWithBank(t *testing.T, bank string) {
 	c.running = []*serverProcess{c.startProcess(t, "rehearsal")}
 }
 
-// sendNotice has the bank send a signed notice about a key.
+// sendNotice makes the bank send a signed notice about a key.
 func (c *paymentChaos) sendNotice(t *testing.T, said httprail.Transfer) int {
 	t.Helper()
 	body, err := json.Marshal(said)
@@ -74,14 +74,14 @@ func (c *paymentChaos) sendNotice(t *testing.T, said httprail.Transfer) int {
 
 // TestHostileBankPaysEachPayoutOnce pays through a bank in another process that is
 // closed, loses its answers, sends false refusals, is replaced by another bank under the
-// same name, and forgets its keys. Nothing goes out twice, and nothing is left when it
-// is well again.
+// same name, and forgets its keys. Nothing is paid twice, and every payout is final when
+// the bank works again.
 func TestHostileBankPaysEachPayoutOnce(t *testing.T) {
 	t.Parallel()
 	c := &paymentChaos{processGroup: newProcessGroup(t)}
 	folder, n := t.TempDir(), *hostilePayouts
 	file, books, others := filepath.Join(folder, "mode"), filepath.Join(folder, "books"), filepath.Join(folder, "others")
-	setBankMode(t, file, bankLosesAnswers) // it takes every order and answers none
+	setBankMode(t, file, bankLosesAnswers) // it executes every order and answers none
 	first := c.startBankAs(t, "127.0.0.1:0", books, file)
 	c.startServerWithBank(t, first.base)
 	c.createUnpaidClaims(t, n)
@@ -96,14 +96,14 @@ func TestHostileBankPaysEachPayoutOnce(t *testing.T) {
 	c.advanceUntil(t, 10*time.Minute, "it is asked while it is closed", func() bool { return c.countRows(t, "payout_attempts where outcome = 'not_sent'") > 0 })
 	require.True(t, statuses("reconciling")())
 
-	// Another bank has its name and is neither asked nor sent to.
+	// Another bank has its name and gets neither inquiries nor orders.
 	second := c.startBankAs(t, "127.0.0.1:0", others, filepath.Join(folder, "well"))
 	c.startServerWithBank(t, second.base)
 	c.advanceUntil(t, 3*time.Hour, "its doubts are not for the second bank", func() bool {
 		return c.countRows(t, "(select distinct payout_id from payout_attempts where code = 'other_rail') as held") == n
 	})
 
-	// The first one is back, without its memory, and refuses falsely.
+	// The first bank is back, has lost its keys, and sends false refusals.
 	setBankMode(t, file, bankForgetsKeys)
 	first = c.startBankAs(t, strings.TrimPrefix(first.base, "http://"), books, file)
 	c.startServerWithBank(t, first.base)

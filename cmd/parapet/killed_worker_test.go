@@ -14,10 +14,10 @@ import (
 	"go.jetify.com/typeid"
 )
 
-// A small run for every day; make chaos has a longer one.
+// This run is short; make chaos runs a longer one.
 var workerKills = flag.Int("worker-kills", 1, "how often TestJobsOfAKilledWorkerAreRescued kills a process that works a job")
 
-// workerKiller is processes that are killed while they work jobs other than payouts.
+// workerKiller kills processes while they work jobs other than payouts.
 type workerKiller struct {
 	*paymentChaos
 
@@ -25,8 +25,8 @@ type workerKiller struct {
 	durations []time.Duration // from each kill to the end of the job
 }
 
-// Processes are killed while each works a job. Others end every job. It reports how long
-// that takes, whether the dead process led River's maintenance or not.
+// The test kills processes while each works a job. Other processes finish every job. It
+// reports how long that takes, whether or not the killed process was River's leader.
 func TestJobsOfAKilledWorkerAreRescued(t *testing.T) {
 	t.Parallel()
 	d := &workerKiller{paymentChaos: &paymentChaos{processGroup: newProcessGroup(t, "PARAPET_ROLES=workers")}}
@@ -66,8 +66,9 @@ func (d *workerKiller) logDurations(t *testing.T, what string) {
 	t.Logf("%d kills, %d times %s: p50 %v, p99 %v, longest %v", *workerKills, len(d.durations), what, at(0.5), at(0.99), at(1))
 }
 
-// Processes are killed while they pay, and time passes as on the clock of the wall.
-// Others release every payout that the dead had begun. It reports how long that takes.
+// The test kills processes while they pay, and the domain's clock advances like the wall
+// clock. Other processes release every payout that the killed ones had begun. It reports
+// how long that takes.
 func TestPayoutsOfAKilledWorkerAreReleased(t *testing.T) {
 	t.Parallel()
 	const each = 8
@@ -76,7 +77,7 @@ func TestPayoutsOfAKilledWorkerAreReleased(t *testing.T) {
 	for range 3 {
 		d.running = append(d.running, d.startProcess(t, "rehearsal"))
 	}
-	d.createUnpaidClaims(t, 2*each**workerKills) // some kills find nothing begun
+	d.createUnpaidClaims(t, 2*each**workerKills) // some kills find no payout in progress
 	var moved sync.WaitGroup
 	for range *workerKills {
 		begun, killed := d.killWhilePaying(t, each)
@@ -126,7 +127,7 @@ func (d *workerKiller) killWhilePaying(t *testing.T, n int) (begun []uuid.UUID, 
 	return begun, killed
 }
 
-// waitForLeader waits until a living process leads.
+// waitForLeader waits until a running process is River's leader.
 func (d *workerKiller) waitForLeader(t *testing.T) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -136,13 +137,14 @@ func (d *workerKiller) waitForLeader(t *testing.T) {
 	}, time.Minute, 50*time.Millisecond, "a process leads")
 }
 
-// indexOfWorker is which process has a worker's name; -1 for none.
+// indexOfWorker returns the index of the process with a worker's name; -1 if there is
+// none.
 func (d *workerKiller) indexOfWorker(worker string) int {
 	return slices.IndexFunc(d.running, func(p *serverProcess) bool { return strings.Contains(p.log.String(), `"worker":"`+worker+`"`) })
 }
 
-// killWorker has a process work a job that waits for a lock, kills the process, starts
-// another, and gives the lock back.
+// killWorker makes a process work a job that waits for a lock, kills the process, starts
+// another one, and releases the lock.
 func (d *workerKiller) killWorker(t *testing.T, claim uuid.UUID) (job int64, killed time.Time) {
 	t.Helper()
 	lock, err := d.DB.Pool.Begin(t.Context())

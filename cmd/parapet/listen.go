@@ -182,7 +182,7 @@ type feedPage struct {
 	Data []jsontext.Value `json:"data"`
 }
 
-// FetchPage reads the feed, and retries once with a new token when the old one has
+// fetchPage reads the feed, and retries once with a new token when the old one has
 // expired.
 func (l *eventForwarder) fetchPage(ctx context.Context, query url.Values) (page feedPage, err error) {
 	for range 2 {

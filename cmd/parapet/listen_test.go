@@ -41,7 +41,7 @@ func (l *localReceiver) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.got = append(l.got, forwardedEvent{r.Header, body})
-	w.WriteHeader(http.StatusTeapot) // whatever it says, the next event comes
+	w.WriteHeader(http.StatusTeapot) // any status: the next event is sent
 }
 
 func (l *localReceiver) Write(text []byte) (int, error) {
@@ -56,7 +56,7 @@ func (l *localReceiver) received() (got []forwardedEvent, printed string) {
 	return append(got, l.got...), l.out.String()
 }
 
-// newUnsteadyProxy is a way to the server on which connections break and tokens end.
+// newUnsteadyProxy is a proxy to the server that breaks connections and rejects tokens.
 func newUnsteadyProxy(t *testing.T, to string) string {
 	t.Helper()
 	target, err := url.Parse(to)
@@ -69,7 +69,7 @@ func newUnsteadyProxy(t *testing.T, to string) string {
 			case 1:
 				panic(http.ErrAbortHandler) // the server restarts
 			case 2:
-				w.WriteHeader(http.StatusUnauthorized) // the token is over
+				w.WriteHeader(http.StatusUnauthorized) // the token has expired
 				return
 			}
 		}
@@ -79,8 +79,9 @@ func newUnsteadyProxy(t *testing.T, to string) string {
 	return server.URL
 }
 
-// A developer's machine gets the feed as webhooks: signed, whole, in order, through
-// restarts of the server and the end of a token, and from where it stopped.
+// parapet listen forwards the feed to a local server as webhooks: signed, complete, in
+// order, through restarts of the server and expired tokens, and continues where it
+// stopped.
 func TestListen(t *testing.T) {
 	t.Parallel()
 	w := newTestStack(t)
@@ -117,7 +118,7 @@ func TestListen(t *testing.T) {
 	for _, event := range got {
 		require.NoError(t, judge.Verify(event.body, event.header))
 		if bytes.Contains(event.body, []byte(`"sequence":`+strconv.Itoa(next-1)+`,`)) {
-			again++ // it was on its way when listen ended, and its answer was not heard
+			again++ // it was being sent when listen ended, and its response was lost
 			continue
 		}
 		require.Contains(t, string(event.body), `"sequence":`+strconv.Itoa(next)+`,`, "every event, in order")
@@ -130,8 +131,7 @@ func TestListen(t *testing.T) {
 	require.LessOrEqual(t, again, 1, "and once, but for one that an end cut off")
 }
 
-// The help of a flag prints what it is without it: that must not be the environment's
-// token.
+// The help of a flag prints its default, which must not be the token of the environment.
 func TestHelpPrintsNoToken(t *testing.T) {
 	t.Setenv("PARAPET_TOKEN", "sesame")
 	t.Setenv("PARAPET_CLIENT_SECRET", "sesame")
@@ -157,8 +157,8 @@ func TestListenReportsInvalidFlags(t *testing.T) {
 	}
 }
 
-// Events between two runs arrive in the second, even if the first forwarded none, and a
-// receiver that starts late misses none.
+// The second run forwards the events between two runs, even if the first one forwarded
+// none; a receiver that starts late gets all events.
 func TestListenLosesNothing(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	var newest atomic.Int64

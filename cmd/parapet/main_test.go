@@ -12,8 +12,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// processRoleVariable makes the test binary a process of its own; see startProcess. It is no
-// setting, so the process forgets it before it reads its settings.
+// processRoleVariable makes the test binary run as another program; see startProcess. It
+// is not a setting, so the process removes it before it reads its settings.
 const processRoleVariable = "TEST_PROCESS_AS"
 
 func TestMain(m *testing.M) {
@@ -39,7 +39,7 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// runServeForTests is serve with the development switches, which serve itself refuses.
+// runServeForTests runs serve with the development switches, which serve refuses.
 func runServeForTests() error {
 	time.Local = time.UTC // as in main
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)

@@ -20,8 +20,8 @@ import (
 	"parapet/model/underwriting"
 )
 
-// useServerEnvironment sets the environment of the server that a database is of, and returns
-// what runs a command there. Its tests do not run in parallel.
+// useServerEnvironment sets the environment of the server of a database, and returns a
+// function that runs a command in it. Its tests do not run in parallel.
 func useServerEnvironment(t *testing.T, b *modeltest.Bundle) func(args ...string) (string, error) {
 	t.Helper()
 	keys := modeltest.Keys()
@@ -137,7 +137,7 @@ func TestEraseDeletesAttachmentFiles(t *testing.T) {
 	require.NoError(t, err)
 	b.Relay()
 	shell := useServerEnvironment(t, b)
-	t.Setenv("PARAPET_FILES", t.TempDir()) // forgotten, or another machine's
+	t.Setenv("PARAPET_FILES", t.TempDir()) // missing, or on another machine
 	_, err = shell("erase", "--partner", "acme", "--policy", policy.ID, "--reason", "r")
 	require.NoError(t, err)
 	var keys string

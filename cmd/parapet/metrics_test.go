@@ -20,7 +20,7 @@ func TestMetricsShowRequestsJobsAndHealthStats(t *testing.T) {
 	require.NoError(t, answer.Body.Close())
 
 	var text string
-	require.Eventually(t, func() bool { // a job is counted a moment after what it did can be seen
+	require.Eventually(t, func() bool { // a job is counted shortly after its effect is visible
 		text = w.readMetrics(t)
 		return strings.Contains(text, `parapet_job_duration_seconds_count{kind="evaluate_occurrences",outcome="done"} `)
 	}, 30*time.Second, 50*time.Millisecond, "the job that matched is counted")

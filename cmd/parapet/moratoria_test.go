@@ -16,7 +16,8 @@ func countMoratoriumRules(t *testing.T, a *app) (n int) {
 
 func TestDevelopmentHasMoratoriumRulesWhenAskedFor(t *testing.T) {
 	t.Parallel()
-	// Not t.TempDir: as root the database runs as another user, who cannot enter it.
+	// Not t.TempDir: if the test runs as root, Postgres runs as another user, who has no
+	// access to it.
 	dir, err := os.MkdirTemp("", "parapet-test-")
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
@@ -31,7 +32,7 @@ func TestDevelopmentHasMoratoriumRulesWhenAskedFor(t *testing.T) {
 
 func TestServeHasMoratoriumRulesUnlessTheyAreSwitchedOff(t *testing.T) {
 	t.Parallel()
-	c := newProcessGroup(t, "PARAPET_MORATORIA=true") // the later setting counts
+	c := newProcessGroup(t, "PARAPET_MORATORIA=true") // the later value of a setting counts
 	c.startProcess(t, "parapet").killNow()
 	rules, err := c.Service.Capacity.ListMoratoriumRules(t.Context(), c.Operator)
 	require.NoError(t, err)

@@ -53,7 +53,7 @@ func (b *browser) sendRequest(t *testing.T, method, address, body string, header
 	return reply{answer.StatusCode, answer.Header, answer.Request.URL, answer.Cookies()}, string(text)
 }
 
-// openPageAs opens a page and chooses a name at the issuer on the way.
+// openPageAs opens a page and signs in with a name at the issuer.
 func (b *browser) openPageAs(t *testing.T, user, page string) (reply, string) {
 	t.Helper()
 	form, _ := b.sendRequest(t, http.MethodGet, page, "")
@@ -81,7 +81,7 @@ func TestTheJobConsoleIsForOperators(t *testing.T) {
 	answer, _ = b.sendRequest(t, http.MethodGet, script, "")
 	require.Equal(t, http.StatusOK, answer.status, "the page's script is not served")
 
-	require.Eventually(t, func() bool { // River notes completions in batches
+	require.Eventually(t, func() bool { // River records completions in batches
 		_, text := b.sendRequest(t, http.MethodGet, "/ops/jobs/api/jobs?state=completed&limit=100", "")
 		return strings.Contains(text, `"kind":"evaluate_occurrences"`)
 	}, time.Minute, 50*time.Millisecond)

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// runOps calls an operation of the running server as an operator.
+// runOps runs an operation of the running server as an operator.
 func (w *testStack) runOps(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	client := w.seedClients()[2]
@@ -70,8 +70,8 @@ func TestOpsCallsOperatorMutations(t *testing.T) {
 	w.runEveryQuery(t)
 }
 
-// runEveryQuery asks everything that needs not be given anything: what is asked for of
-// an answer by default is never too much.
+// runEveryQuery runs every query that has no required argument: the default selection of
+// an answer never exceeds the limits.
 func (w *testStack) runEveryQuery(t *testing.T) {
 	t.Helper()
 	asked := 0
@@ -82,7 +82,7 @@ func (w *testStack) runEveryQuery(t *testing.T) {
 		asked++
 		_, err := w.runOps(t, name)
 		if err != nil {
-			require.Contains(t, err.Error(), "parameter_invalid", name) // the feed, of which partner?
+			require.Contains(t, err.Error(), "parameter_invalid", name) // an operator must name the partner of the feed
 		}
 	}
 	require.Greater(t, asked, 15)

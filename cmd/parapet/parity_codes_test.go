@@ -15,11 +15,12 @@ import (
 )
 
 const (
-	usedKey = "used" // for another request, at each door
-	busyKey = "busy" // of a request that still runs, at each door
+	usedKey = "used" // used for another request, in each API
+	busyKey = "busy" // used by a request that still runs, in each API
 )
 
-// lateParityRows are refused because of what arrange did.
+// lateParityRows are requests that fail because of the state that prepareLateParity
+// creates.
 var lateParityRows = []parityRow{
 	{name: "a quote that expired", path: "/policies", mutation: "bindPolicy", code: "quote_expired", body: `{"quote_id": "STALE"}`},
 	{
@@ -32,7 +33,7 @@ var lateParityRows = []parityRow{
 	{name: "a key that is none", path: "/quotes", mutation: "createQuote", code: "idempotency_key_invalid", key: "a b", body: `{"product": "quake-circle", "context": {"partner": "acme"}}`},
 }
 
-// codesOfOneAPI are the codes that no row has, and why.
+// codesOfOneAPI are the codes that no row covers, with the reason.
 var codesOfOneAPI = map[apperr.Code]string{
 	apperr.CodeVersionMismatch:          "REST takes If-Match for a partner's writes; over GraphQL operators' mutations take a version, and REST has none of those",
 	apperr.CodeUnknownField:             "REST's alone: what the schema does not know is validation_failed over GraphQL",
@@ -61,13 +62,13 @@ var codesOfOneAPI = map[apperr.Code]string{
 
 const sharedErrorNote = "TestRESTAndGraphQLReturnTheSameErrors has it"
 
-// prepareLateParity does what lateParityRows are refused for.
+// prepareLateParity creates the state that makes lateParityRows fail.
 func (w *testStack) prepareLateParity(t *testing.T, db *pgx.Conn) *strings.Replacer {
 	t.Helper()
 	quote := func(client string) string {
 		return w.callAs(t, client, "POST", "/v1/quotes", fmt.Sprintf(`{"product": "quake-circle", "context": {"partner": %q}}`, client), 201)["id"].(string)
 	}
-	stale := quote("acme") // the newest of all
+	stale := quote("acme") // the newest quote
 	_, err := db.Exec(t.Context(), "update quotes set expires_at = created_at + interval '1 millisecond' where id = (select id from quotes order by id desc limit 1)")
 	require.NoError(t, err)
 	over := w.callAs(t, "acme", "POST", "/v1/claims", fmt.Sprintf(`{"policy_id": %q}`, w.policy), 201)["id"].(string)
@@ -81,7 +82,7 @@ func (w *testStack) prepareLateParity(t *testing.T, db *pgx.Conn) *strings.Repla
 	return strings.NewReplacer("STALE", stale, "OVER", over, "EMPTY", empty)
 }
 
-// runMutation is a mutation of an operator's, which must succeed.
+// runMutation runs a mutation as an operator; it must succeed.
 func (w *testStack) runMutation(t *testing.T, mutation string) {
 	t.Helper()
 	status, answer := w.sendRequest(t, w.tokenOf(t, "operator"), "POST", "/graphql", fmt.Sprintf(`{"query": %q}`, "mutation { "+mutation+" }"))
@@ -89,7 +90,8 @@ func (w *testStack) runMutation(t *testing.T, mutation string) {
 	require.Nil(t, answer["errors"])
 }
 
-// runLateParity plays what needs an arrangement, and what nothing works after.
+// runLateParity runs the rows that need prepared state, after which other rows would
+// fail.
 func (w *testStack) runLateParity(t *testing.T) {
 	t.Helper()
 	db, err := pgx.Connect(t.Context(), w.info.DatabaseURL)
@@ -99,7 +101,7 @@ func (w *testStack) runLateParity(t *testing.T) {
 	over, acme := [2]*strings.Replacer{own, own}, w.tokenOf(t, "acme")
 	first := parityRow{name: "a key's first request", path: "/quotes", mutation: "createQuote", payloadField: "quote", selection: quoteSelection, key: usedKey, body: `{"product": "quake-circle", "context": {"partner": "acme"}}`}
 	w.runParity(t, first, acme, over)
-	for _, operation := range []string{"POST /quotes", "mutation createQuote"} { // as a transaction that runs holds them
+	for _, operation := range []string{"POST /quotes", "mutation createQuote"} { // the rows of a transaction in progress
 		_, err := db.Exec(t.Context(), "select pg_advisory_lock(hashtextextended($1, 0))", "idempotency/partner/acme/"+operation+"/"+busyKey)
 		require.NoError(t, err)
 	}
@@ -121,7 +123,7 @@ func (w *testStack) runLateParity(t *testing.T) {
 	play(again, expired)
 	w.runMutation(t, `disablePartner(input: {slug: "globex", reason: "It asked for it."}) { partner { slug } }`)
 	again.name, again.code = "a partner that is disabled", "partner_disabled"
-	require.Eventually(t, func() bool { // a server learns of it within seconds
+	require.Eventually(t, func() bool { // a server reads it again within seconds
 		status, _ := w.sendRequest(t, w.tokenOf(t, "globex"), "GET", "/v1/quotes", "")
 		return status == http.StatusForbidden
 	}, time.Minute, 50*time.Millisecond)

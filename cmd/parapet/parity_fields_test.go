@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// schemaFieldOf is the field of the schema that does, or shows, what an operation of REST
-// does.
+// schemaFieldOf returns the schema's field that performs, or shows the result of, a REST
+// operation.
 var schemaFieldOf = map[string]string{
 	"createQuote": "Mutation.createQuote", "getQuote": "Query.quote", "getQuoteBasis": "Quote.weighedEvents", "listQuotes": "Query.quotes",
 	"createPolicy": "Mutation.bindPolicy", "getPolicy": "Query.policy", "listPolicies": "Query.policies",
@@ -28,7 +28,7 @@ var schemaFieldOf = map[string]string{
 	"getOccurrence": "Query.occurrence", "explainOccurrence": "Query.explain",
 }
 
-// TestGraphQLCoversEveryRESTOperation holds the served OpenAPI document against the
+// TestGraphQLCoversEveryRESTOperation compares the served OpenAPI document with the
 // served schema.
 func TestGraphQLCoversEveryRESTOperation(t *testing.T) {
 	t.Parallel()
@@ -81,8 +81,8 @@ func TestRESTAndGraphQLReturnTheSameErrors(t *testing.T) {
 	}
 }
 
-// TestRESTAndGraphQLUpdateEndpointsAlike changes twin webhook endpoints: what is named, what null
-// takes away, and what is wrong.
+// TestRESTAndGraphQLUpdateEndpointsAlike changes equal webhook endpoints: with values,
+// with null, and with invalid members.
 func TestRESTAndGraphQLUpdateEndpointsAlike(t *testing.T) {
 	t.Parallel()
 	w := newTestStack(t)
@@ -104,7 +104,7 @@ func TestRESTAndGraphQLUpdateEndpointsAlike(t *testing.T) {
 		p := parityRow{name: change, mutation: "changeWebhookEndpoint", payloadField: "webhookEndpoint", selection: "url ordered status partnerReference metadata version", body: change, enums: []string{"status"}, extraInput: map[string]any{"webhookEndpointId": graph}}
 		_, answer := w.sendRequest(t, acme, "POST", "/graphql", p.toGraphQLInput(t, strings.NewReplacer()))
 		if said["code"] == nil && said["partner_reference"] != nil {
-			said["partner_reference"] = "two" // each has its own
+			said["partner_reference"] = "two" // the two endpoints have different references
 		}
 		p.requireSameResult(t, said, answer)
 	}

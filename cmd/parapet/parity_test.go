@@ -23,21 +23,21 @@ const (
 	payoutMethodSelection = "id claimId policyId type beneficiary { name country } currency display { last4 institution country } fingerprint status"
 )
 
-// parityRow is one thing a partner does through either door: with the same body it has
-// the same effect, or is refused with the same code. QUOTE, POLICY and CLAIM stand
-// for records of which each door has its own.
+// parityRow is one request that a partner sends through both APIs: the same body has the
+// same effect, or fails with the same code. QUOTE, POLICY and CLAIM stand for records
+// that each API creates for itself.
 type parityRow struct {
 	name, path, body       string
-	mutation, payloadField string // the field of the mutation, and of its payload
+	mutation, payloadField string // the field of the mutation, and the field of its payload
 	selection              string
-	code                   string // of the refusal; empty: it succeeds
-	client                 string // acme when empty
+	code                   string // the expected error code; empty: it succeeds
+	client                 string // acme if empty
 	enums                  []string
 	key                    string         // the Idempotency-Key; empty: none
-	extraInput             map[string]any // members of the input that stand elsewhere over REST
+	extraInput             map[string]any // members of the input that REST has outside of the body
 }
 
-// clientName is who does it.
+// clientName returns the name of the client.
 func (p *parityRow) clientName() string { return cmp.Or(p.client, "acme") }
 
 const parityMethod = `"type": "iban", "currency": "USD", "beneficiary": {"name": "Hualien Hotel Ltd", "country": "TW"}`
@@ -97,8 +97,8 @@ var parityRows = []parityRow{
 	{name: "a data source's token", path: "/quotes", mutation: "createQuote", code: "insufficient_scope", client: "source", body: `{"product": "quake-circle", "context": {"partner": "acme"}}`},
 }
 
-// TestRESTAndGraphQLReturnTheSameResults plays one table through REST and through GraphQL and
-// compares what comes out, member by member.
+// TestRESTAndGraphQLReturnTheSameResults runs one table of requests through REST and
+// through GraphQL and compares the results, member by member.
 func TestRESTAndGraphQLReturnTheSameResults(t *testing.T) {
 	t.Parallel()
 	w := newTestStack(t)
@@ -117,7 +117,7 @@ func TestRESTAndGraphQLReturnTheSameResults(t *testing.T) {
 	w.runLateParity(t)
 }
 
-// runParity does one thing through both doors.
+// runParity runs one row through both APIs.
 func (w *testStack) runParity(t *testing.T, p parityRow, token string, over [2]*strings.Replacer) {
 	t.Helper()
 	var headers []string
@@ -130,8 +130,8 @@ func (w *testStack) runParity(t *testing.T, p parityRow, token string, over [2]*
 	p.requireSameResult(t, said, answer)
 }
 
-// requireSameResult holds what GraphQL answered against what REST said: the same record, or the
-// same code about the same members.
+// requireSameResult compares the GraphQL result with the REST result: the same record, or
+// the same code for the same members.
 func (p *parityRow) requireSameResult(t *testing.T, said, answer map[string]any) {
 	t.Helper()
 	if said["code"] == nil {
@@ -152,7 +152,8 @@ func (p *parityRow) requireSameResult(t *testing.T, said, answer map[string]any)
 	}
 }
 
-// camelPointer writes the names in a pointer as GraphQL does, but the partner's own.
+// camelPointer converts the names in a pointer to camel case, except the partner's own
+// names.
 func camelPointer(pointer string) string {
 	names := strings.Split(pointer, "/")
 	for i, name := range names {
@@ -166,7 +167,7 @@ func camelPointer(pointer string) string {
 	return strings.Join(names, "/")
 }
 
-// recordsOf are the records that one door works on.
+// recordsOf are the records that one API works on.
 func (w *testStack) recordsOf(t *testing.T, door string) *strings.Replacer {
 	t.Helper()
 	quote := func(product string) string {
@@ -222,7 +223,8 @@ func (p *parityRow) toGraphQLInput(t *testing.T, own *strings.Replacer) string {
 	return string(request)
 }
 
-// toCamelCase renames members; those of context and metadata are the partner's own.
+// toCamelCase renames members, except those of context and metadata, which the partner
+// names.
 func toCamelCase(value any) any {
 	object, ok := value.(map[string]any)
 	if !ok {

@@ -22,27 +22,27 @@ import (
 	"parapet/model/modeltest"
 )
 
-// A small run for every day; make chaos has a longer one.
+// This run is short; make chaos runs a longer one.
 var (
 	moneyPayouts  = flag.Int("payouts", 60, "how many payouts TestEachPayoutIsPaidOnceDespiteCrashes makes")
 	moneyKills    = flag.Int("money-kills", 6, "how often it kills a process that is paying")
 	moneyRestarts = flag.Int("restarts", 1, "how often it crashes the database while processes pay")
 )
 
-// paymentChaos is processes that pay through a bank and are killed while they do, on a
-// database that crashes too.
+// paymentChaos runs processes that pay through a bank and kills them, on a database that
+// also crashes.
 type paymentChaos struct {
 	*processGroup
 
 	server         *devpg.Server
 	running        []*serverProcess
-	policies       []string // whose payouts wait for an account
-	effectiveKills int      // kills that left a payout on its way
+	policies       []string // their payouts wait for an account
+	effectiveKills int      // kills during a payout
 }
 
-// Processes are killed while they pay, and the database crashes, repeatedly. Afterwards
-// the bank has executed every payout once, and its book agrees with our ledger to the
-// cent.
+// The test kills processes while they pay, and the database crashes repeatedly.
+// Afterwards the bank has executed every payout once, and its book agrees with our ledger
+// to the cent.
 func TestEachPayoutIsPaidOnceDespiteCrashes(t *testing.T) {
 	t.Parallel()
 	c := newPaymentChaos(t)
@@ -68,7 +68,7 @@ func TestEachPayoutIsPaidOnceDespiteCrashes(t *testing.T) {
 	require.Len(t, paid, *moneyPayouts)
 }
 
-// newPaymentChaos starts a database server of the test's own, one that survives a crash.
+// newPaymentChaos starts a Postgres server of its own that can survive a crash.
 func newPaymentChaos(t *testing.T) *paymentChaos {
 	t.Helper()
 	c := &paymentChaos{}
@@ -78,14 +78,14 @@ func newPaymentChaos(t *testing.T) *paymentChaos {
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		require.NoError(t, c.server.Stop(context.Background()))
-		require.NoError(t, os.RemoveAll(c.server.DataDir())) // root's is elsewhere
+		require.NoError(t, os.RemoveAll(c.server.DataDir())) // it may belong to another user
 	})
 	require.NoError(t, devpg.CreateDatabase(t.Context(), c.server.URL("postgres"), "parapet"))
 	c.processGroup = newProcessGroupOn(t, modeltest.New(t, modeltest.OnServer(c.server.URL("parapet"))))
 	return c
 }
 
-// crashDatabase ends the database as a crash does, without a checkpoint, and starts it
+// crashDatabase ends the database without a checkpoint, as a crash does, and starts it
 // again.
 func (c *paymentChaos) crashDatabase(t *testing.T) {
 	t.Helper()
@@ -96,13 +96,13 @@ func (c *paymentChaos) crashDatabase(t *testing.T) {
 	require.NoError(t, syscall.Kill(pid, syscall.SIGQUIT)) // Postgres: immediate shutdown
 	<-c.server.Done()
 	before := c.server.URL("parapet")
-	_ = c.server.Stop(t.Context()) // it says that the server ended by itself
+	_ = c.server.Stop(t.Context()) // it reports that the server ended by itself
 	c.server, err = devpg.Start(t.Context(), devpg.Options{DataDir: c.server.DataDir(), Durable: true})
 	require.NoError(t, err)
 	require.Equal(t, before, c.server.URL("parapet"))
 }
 
-// createUnpaidClaims makes approved claims whose payouts wait for an account.
+// createUnpaidClaims creates approved claims whose payouts wait for an account.
 func (c *paymentChaos) createUnpaidClaims(t *testing.T, n int) {
 	t.Helper()
 	for range n {
@@ -139,8 +139,8 @@ func (c *paymentChaos) recordAccountsOf(t *testing.T, policies []string, iban st
 	}
 }
 
-// restartStopped starts processes that ended by themselves, as an operator does: a process
-// that loses its database while it starts gives up.
+// restartStopped starts processes that ended by themselves, as an operator does: a
+// process that loses its database while it starts ends.
 func (c *paymentChaos) restartStopped(t *testing.T) {
 	t.Helper()
 	for i, p := range c.running {
@@ -154,16 +154,16 @@ func (c *paymentChaos) restartStopped(t *testing.T) {
 	}
 }
 
-// payingWorkers are the workers that are paying.
+// payingWorkers returns the workers that are paying now.
 const payingWorkers = "from river.river_job where kind = 'release_payout' and state = 'running'"
 
-// waitForPayingProcess waits for a process that is paying and returns its place.
+// waitForPayingProcess waits for a process that is paying and returns its index.
 func (c *paymentChaos) waitForPayingProcess(t *testing.T) (place int) {
 	t.Helper()
 	require.Eventually(t, func() bool {
 		rows, err := c.DB.Pool.Query(t.Context(), "select attempted_by[array_upper(attempted_by, 1)] "+payingWorkers)
 		if err != nil {
-			return false // the database is coming back
+			return false // the database is starting
 		}
 		defer rows.Close()
 		for rows.Next() {
@@ -191,7 +191,7 @@ func (c *paymentChaos) killPayingProcess(t *testing.T) {
 		place := c.waitForPayingProcess(t)
 		p := c.running[place]
 		p.killNow()
-		// Its jobs stay its own until they are rescued.
+		// Its jobs are locked until they are rescued.
 		hit = c.countRows(t, "(select unnest(attempted_by) as worker "+payingWorkers+") as paying where position(worker in $1) > 0", p.log.String()) > 0
 		if hit {
 			c.effectiveKills++
@@ -205,7 +205,7 @@ func (c *paymentChaos) advanceUntilFinal(t *testing.T) {
 	t.Helper()
 	const open = "payouts where status in ('pending', 'releasing', 'reconciling', 'blocked')"
 	for range 20 {
-		c.AdvanceClock(90 * time.Second) // the leases of the dead
+		c.AdvanceClock(90 * time.Second) // the leases of the killed processes end
 		if becomesTrue(func() bool { return c.countRows(t, open) == 0 }) {
 			return
 		}
@@ -247,7 +247,7 @@ func (c *paymentChaos) releasedAmounts(t *testing.T) map[string]int64 {
 	}
 }
 
-// countRows counts rows; a database that is coming back is asked again.
+// countRows counts rows; it repeats the query while the database is starting.
 func (c *paymentChaos) countRows(t *testing.T, of string, args ...any) (n int) {
 	t.Helper()
 	require.Eventually(t, func() bool {

@@ -26,7 +26,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// processGroup is several server processes on one database, and what they share.
+// processGroup is several server processes that share one database.
 type processGroup struct {
 	*modeltest.Bundle
 
@@ -34,7 +34,7 @@ type processGroup struct {
 	environment []string
 }
 
-// newProcessGroup runs no process yet.
+// newProcessGroup returns a group without processes.
 func newProcessGroup(t *testing.T, settings ...string) *processGroup {
 	t.Helper()
 	return newProcessGroupOn(t, modeltest.New(t), settings...)
@@ -53,7 +53,7 @@ func newProcessGroupOn(t *testing.T, bundle *modeltest.Bundle, settings ...strin
 		"PARAPET_SEAL_KEYS=" + keys.Seal[0].ID + ":" + base64.StdEncoding.EncodeToString(keys.Seal[0].Secret),
 		"PARAPET_FINGERPRINT_KEY=" + base64.StdEncoding.EncodeToString(keys.Fingerprint),
 		"PARAPET_RAIL=" + rail.SimulatorName, "PARAPET_RATE_LIMIT=0", "PARAPET_CONNECTIONS=8",
-		"PARAPET_MORATORIA=false", // most tests bind after a quake
+		"PARAPET_MORATORIA=false", // most tests bind after an earthquake
 	}, settings...)
 	return c
 }
@@ -80,15 +80,14 @@ func newIssuer(t *testing.T) (issuer *devissuer.Issuer, address string) {
 type serverProcess struct {
 	base   string // http://127.0.0.1:port
 	log    *logBuffer
-	exited chan struct{} // closed when it has said its last word
+	exited chan struct{} // closed when the process has ended
 
 	command *exec.Cmd
 	once    sync.Once
 }
 
 // startProcess runs the test binary as another process and returns when it serves: as
-// parapet, which is the binary, as rehearsal, which may call this machine, or as the
-// bank.
+// parapet, as rehearsal, which allows addresses on this machine, or as the bank.
 func (c *processGroup) startProcess(t *testing.T, as string) *serverProcess {
 	t.Helper()
 	program, err := os.Executable()
@@ -113,8 +112,8 @@ func (c *processGroup) startProcess(t *testing.T, as string) *serverProcess {
 	return p
 }
 
-// readOutput keeps the output of the process and passes on its address; nothing when the
-// process ends before.
+// readOutput stores the output of the process and sends its address; it sends nothing if
+// the process ends before.
 func (p *serverProcess) readOutput(said io.Reader, serving chan<- string) {
 	defer close(p.exited)
 	defer close(serving)
@@ -132,7 +131,7 @@ func (p *serverProcess) readOutput(said io.Reader, serving chan<- string) {
 	}
 }
 
-// killNow ends the process as a crash does: it can say nothing any more.
+// killNow kills the process, as a crash does, without a chance to write anything.
 func (p *serverProcess) killNow() {
 	p.once.Do(func() {
 		_ = p.command.Process.Kill()
@@ -164,7 +163,7 @@ func (p *serverProcess) resume(t *testing.T) {
 	require.NoError(t, p.command.Process.Signal(syscall.SIGCONT))
 }
 
-// logBuffer is a log that many write and one reads.
+// logBuffer is a log with many writers and one reader.
 type logBuffer struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -182,7 +181,7 @@ func (j *logBuffer) String() string {
 	return j.text.String()
 }
 
-// lastLine is the last line.
+// lastLine returns the last line.
 func (j *logBuffer) lastLine() string {
 	lines := strings.Split(strings.TrimSpace(j.String()), "\n")
 	return lines[len(lines)-1]

@@ -18,13 +18,13 @@ import (
 	"parapet/model/wire"
 )
 
-// A small run for every day; make chaos has a longer one.
+// This run is short; make chaos runs a longer one.
 var (
 	chaosKills   = flag.Int("kills", 5, "how often TestEventsSurviveKilledWorkers kills")
 	chaosChanges = flag.Int("changes", 300, "during how many changes")
 )
 
-// relayChaos is two workers, one of which is killed again and again.
+// relayChaos runs two workers and repeatedly kills one of them.
 type relayChaos struct {
 	*processGroup
 
@@ -32,9 +32,9 @@ type relayChaos struct {
 	slowest map[string]time.Duration // from a kill to the next event
 }
 
-// The process that numbers and delivers events is killed, in the middle of either,
-// again and again while changes come. Afterwards the histories are dense and
-// unbroken, and every event arrived or is to be tried again.
+// The test repeatedly kills the process that numbers and delivers events, while events
+// are created. Afterwards the histories have no gaps and valid hashes, and every event
+// was delivered or will be retried.
 func TestEventsSurviveKilledWorkers(t *testing.T) {
 	t.Parallel()
 	c := &relayChaos{processGroup: newProcessGroup(t, "PARAPET_LOOPBACK_TARGETS=true", "PARAPET_DELIVERY_DELAY_DIVISOR=5", "PARAPET_ROLES=workers"), slowest: map[string]time.Duration{}}
@@ -69,7 +69,7 @@ func TestEventsSurviveKilledWorkers(t *testing.T) {
 	c.requireUndeliveredScheduled(t, closed)
 }
 
-// quoteAndBind quotes and binds.
+// quoteAndBind creates a quote and binds it.
 func (c *relayChaos) quoteAndBind(ctx context.Context, n int) error {
 	quote := quoting.Request{Product: "quake-circle", Context: []byte(`{"partner": "acme", "radius_km": 10}`)}
 	var all errgroup.Group
@@ -87,8 +87,8 @@ func (c *relayChaos) quoteAndBind(ctx context.Context, n int) error {
 	return all.Wait()
 }
 
-// killRelay kills while events wait for their numbers. The other worker numbers
-// what comes next.
+// killRelay kills the relay while events wait for their numbers. The other worker numbers
+// the next events.
 func (c *relayChaos) killRelay(t *testing.T) {
 	t.Helper()
 	c.waitForDatabase(t, "events wait", "select exists (select from event_outbox)")
@@ -103,8 +103,8 @@ func (c *relayChaos) killRelay(t *testing.T) {
 	c.slowest["number"] = max(c.slowest["number"], time.Since(began))
 }
 
-// killSender kills the worker that waits for the mailbox's answer. Another one sends
-// again what it has not kept.
+// killSender kills the worker that waits for the receiver's response. Another worker
+// repeats the deliveries whose results were not saved.
 func (c *relayChaos) killSender(t *testing.T, m *eventReceiver) {
 	t.Helper()
 	sender := m.awaitPendingRequest(t)
@@ -113,7 +113,7 @@ func (c *relayChaos) killSender(t *testing.T, m *eventReceiver) {
 		select {
 		case <-sender.Done():
 			gone = true
-		case <-time.After(time.Second): // it was the other one
+		case <-time.After(time.Second): // the other worker was the sender
 		}
 	}
 	began := time.Now()
@@ -123,14 +123,14 @@ func (c *relayChaos) killSender(t *testing.T, m *eventReceiver) {
 	c.slowest["delivery"] = max(c.slowest["delivery"], time.Since(began))
 }
 
-// killOldest ends the worker that runs longest and starts another.
+// killOldest kills the worker that has run for longest and starts another one.
 func (c *relayChaos) killOldest(t *testing.T) {
 	t.Helper()
 	c.running[0].killNow()
 	c.running = append(c.running[1:], c.startProcess(t, "rehearsal"))
 }
 
-// waitForDatabase waits for the database to say yes.
+// waitForDatabase waits until the database answers.
 func (c *relayChaos) waitForDatabase(t *testing.T, says, query string, args ...any) {
 	t.Helper()
 	require.Eventually(t, func() bool {
@@ -140,8 +140,7 @@ func (c *relayChaos) waitForDatabase(t *testing.T, says, query string, args ...a
 	}, 2*time.Minute, 20*time.Millisecond, says)
 }
 
-// waitUntilDelivered waits until every event has its number and nothing is to be sent to the
-// mailboxes.
+// waitUntilDelivered waits until every event has its number and no delivery is due.
 func (c *relayChaos) waitUntilDelivered(t *testing.T, well ...*eventReceiver) {
 	t.Helper()
 	c.waitForDatabase(t, "every event is numbered", "select not exists (select from event_outbox)")
@@ -167,7 +166,7 @@ func (c *relayChaos) requireUnbrokenChain(t *testing.T) {
 	require.Equal(t, events, proof.Events)
 }
 
-// sequencedIDs are the ids of all events.
+// sequencedIDs returns the ids of all numbered events.
 func (c *relayChaos) sequencedIDs(t *testing.T) (ids []string) {
 	t.Helper()
 	for after := int64(0); ; {
@@ -182,7 +181,8 @@ func (c *relayChaos) sequencedIDs(t *testing.T) (ids []string) {
 	}
 }
 
-// requireUndeliveredScheduled holds what a mailbox never accepted to be tried again or listed as failed.
+// requireUndeliveredScheduled requires that every event that a receiver never accepted
+// will be retried or has failed for good.
 func (c *relayChaos) requireUndeliveredScheduled(t *testing.T, m *eventReceiver) {
 	t.Helper()
 	var lost int

@@ -12,15 +12,15 @@ import (
 	"parapet/model/payouts/controls"
 )
 
-// A small run for every day; make chaos has a longer one.
+// This run is short; make chaos runs a longer one.
 var (
 	stopPayouts = flag.Int("stop-payouts", 40, "how many payouts TestReleaseStopSendsNothingToTheBank makes")
 	stopCount   = flag.Int("stops", 2, "how often it stops releases while processes pay")
 )
 
-// Releases are stopped while processes pay, a process is killed during each stop, and
-// releases are resumed. From the response of a stop to the resumption the bank's book
-// does not change; in the end it has paid every payout once.
+// The test stops releases while processes pay, kills a process during each stop, and
+// resumes releases. Between the response to a stop and the resumption the bank's book
+// does not change; at the end the bank has paid every payout once.
 func TestReleaseStopSendsNothingToTheBank(t *testing.T) {
 	t.Parallel()
 	c := &paymentChaos{processGroup: newProcessGroup(t, "PARAPET_REHEARSAL=true")} // processes start on a shifted clock
@@ -40,7 +40,7 @@ func TestReleaseStopSendsNothingToTheBank(t *testing.T) {
 		t.Logf("the stop answered after %v, with %d payouts paid", time.Since(began), len(paid))
 		c.running[0].killNow()
 		c.running[0] = c.startProcess(t, "rehearsal")
-		c.AdvanceClock(3 * time.Minute) // leases end, and everything that waits is asked for again
+		c.AdvanceClock(3 * time.Minute) // leases end, and the sweep enqueues all due work again
 		c.waitForSweeps(t)
 		require.Equal(t, paid, executedByBank(t, books), "nothing reached the bank")
 		c.resumeReleases(t)

@@ -28,17 +28,17 @@ import (
 	"parapet/model/payouts/controls"
 )
 
-// A small run for every day; make chaos has a longer one.
+// This run is short; make chaos runs a longer one.
 var restoredPayouts = flag.Int("restored-payouts", 2, "how many payouts the tests of a restore make before the backup; twice as many follow it")
 
-// restoredCluster is a server whose database is restored from a backup while its bank
-// keeps what it paid.
+// restoredCluster is a server whose database is restored from a backup, while its bank
+// keeps its book.
 type restoredCluster struct {
 	*paymentChaos
 
 	bank        *serverProcess
 	mode, books string
-	quakeAt     time.Time // of the quake after the backup
+	quakeAt     time.Time // time of the earthquake after the backup
 	feedEnd     int64     // the last sequence of acme's feed before the restore
 }
 
@@ -55,14 +55,14 @@ func (c *processGroup) runCommand(t *testing.T, args ...string) (string, error) 
 	return string(said), err
 }
 
-// restoreAfterPayouts pays n policies, makes a base backup, pays these and n more for a
-// second quake, and one that was bound after the backup, crashes, and starts a server on
-// the backup.
+// restoreAfterPayouts pays n policies and makes a base backup. Then it pays these and n
+// more policies for a second earthquake, and a policy that was bound after the backup.
+// Then the server crashes, and another one starts on the backup.
 func restoreAfterPayouts(t *testing.T) *restoredCluster {
 	t.Helper()
 	n, folder := *restoredPayouts, t.TempDir()
 	r := &restoredCluster{paymentChaos: newPaymentChaos(t), mode: filepath.Join(folder, "mode"), books: filepath.Join(folder, "books")}
-	r.environment = append(r.environment, "PARAPET_REHEARSAL=true") // its clock is shifted when it starts again
+	r.environment = append(r.environment, "PARAPET_REHEARSAL=true") // the clock is shifted when the server starts again
 	setBankMode(t, r.mode, bankNormal)
 	r.bank = r.startBankAs(t, "127.0.0.1:0", r.books, r.mode)
 	r.startServerWithBank(t, r.bank.base)
@@ -99,7 +99,7 @@ func restoreAfterPayouts(t *testing.T) *restoredCluster {
 	return r
 }
 
-// connectTo makes a server's copy of the database the one that everything uses.
+// connectTo makes every process use another server's copy of the database.
 func (r *restoredCluster) connectTo(t *testing.T, server *devpg.Server) {
 	t.Helper()
 	bundle := *r.Bundle
@@ -137,7 +137,7 @@ func (r *restoredCluster) requireBookedOnce(t *testing.T) map[string]int64 {
 	return paid
 }
 
-// repeatQuake has the source repeat its report; the claims and payouts come into being
+// repeatQuake makes the source repeat its report; the claims and payouts are created
 // again and wait.
 func (r *restoredCluster) repeatQuake(t *testing.T) {
 	t.Helper()
@@ -152,8 +152,8 @@ func (r *restoredCluster) repeatQuake(t *testing.T) {
 	require.Len(t, r.requireBookedOnce(t), 3**restoredPayouts+1)
 }
 
-// An operator that takes a restored database for a promoted one loses nothing at a bank
-// that remembers keys: the same debt has the same key.
+// An operator who mistakes a restored database for a promoted standby causes no second
+// payment at a bank that remembers keys: the same debt has the same key.
 func TestRestoredDatabaseIsNotPaidAgainByABankThatRemembers(t *testing.T) {
 	t.Parallel()
 	r := restoreAfterPayouts(t)
@@ -172,8 +172,8 @@ func TestRestoredDatabaseIsNotPaidAgainByABankThatRemembers(t *testing.T) {
 	r.CheckInvariants()
 }
 
-// A bank that forgot its keys pays nothing twice either, because its report settles what
-// is owed again before anything is sent.
+// A bank that forgot its keys makes no second payment either, because its report settles
+// the debts before anything is sent.
 func TestRestoredDatabaseIsNotPaidAgainByABankThatForgot(t *testing.T) {
 	t.Parallel()
 	r := restoreAfterPayouts(t)
@@ -209,14 +209,14 @@ func TestRestoredDatabaseIsNotPaidAgainByABankThatForgot(t *testing.T) {
 	r.CheckInvariants()
 }
 
-// applyReports applies what the bank has reported when the days after the restore are over.
+// applyReports applies the bank's reports when the days after the restore are over.
 func (r *restoredCluster) applyReports(t *testing.T) {
 	t.Helper()
 	address, err := url.Parse(r.bank.base + "/v1")
 	require.NoError(t, err)
 	from := httprail.New(httprail.Config{URL: address, Secrets: bankSecrets, Client: http.DefaultClient, Now: time.Now})
 	today := time.Now().UTC().Truncate(24 * time.Hour)
-	for _, ago := range []int{1, 0, -1, -2} { // the test may have begun before midnight, and what it paid last is confirmed a day later
+	for _, ago := range []int{1, 0, -1, -2} { // the test may have begun before midnight, and the last payment is confirmed a day later
 		day := today.AddDate(0, 0, -ago)
 		done, err := jobs.Reconcile(t.Context(), r.Service, from, day)
 		require.NoError(t, err)
@@ -224,7 +224,7 @@ func (r *restoredCluster) applyReports(t *testing.T) {
 	}
 }
 
-// requireResync reads the feed with the last sequence from before the restore.
+// requireResync reads the feed after the last sequence from before the restore.
 func (r *restoredCluster) requireResync(t *testing.T) {
 	t.Helper()
 	address := fmt.Sprintf("%s/v1/events?after_sequence=%d", r.running[0].base, r.feedEnd)

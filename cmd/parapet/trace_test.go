@@ -16,13 +16,13 @@ import (
 	"google.golang.org/protobuf/proto"
 )
 
-// spanCollector are the names of the spans that a collector was sent, by trace.
+// spanCollector holds the names of the spans that a collector received, by trace.
 type spanCollector struct {
 	mu     sync.Mutex
 	traces map[string][]string
 }
 
-// ServeHTTP takes spans as a collector does.
+// ServeHTTP receives spans as a collector does.
 func (c *spanCollector) ServeHTTP(_ http.ResponseWriter, r *http.Request) {
 	body, err := io.ReadAll(r.Body)
 	var sent collector.ExportTraceServiceRequest
@@ -47,7 +47,7 @@ func (c *spanCollector) spansOf(trace string) []string {
 	return c.traces[trace]
 }
 
-// Not parallel: OpenTelemetry is configured by the environment.
+// Not parallel: environment variables configure OpenTelemetry.
 func TestOneTraceCoversRequestJobsAndRail(t *testing.T) {
 	c := &spanCollector{traces: map[string][]string{}}
 	server := httptest.NewServer(c)

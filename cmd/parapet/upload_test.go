@@ -19,13 +19,13 @@ import (
 	"parapet/model/modeltest"
 )
 
-// pendingUpload is a document of 10 MiB of which all but the end was sent.
+// pendingUpload is a document of 10 MiB that was sent except for its end.
 type pendingUpload struct {
 	conn net.Conn
 	end  string
 }
 
-// uploadPath is where documents of a new claim go.
+// uploadPath returns the path of the documents of a new claim.
 func uploadPath(t *testing.T, b *modeltest.Bundle) string {
 	t.Helper()
 	claim, _, err := b.Service.Adjudication.Open(t.Context(), b.Acme, adjudication.ClaimRequest{PolicyID: b.QuoteAndBind("quake-circle", nil).ID})
@@ -33,13 +33,13 @@ func uploadPath(t *testing.T, b *modeltest.Bundle) string {
 	return "/v1/claims/" + claim.ID + "/attachments"
 }
 
-// startUpload sends a document but its last byte.
+// startUpload sends a document except for its last byte.
 func startUpload(t *testing.T, p *serverProcess, token, path string) *pendingUpload {
 	t.Helper()
 	return startBody(t, p, token, path, `{"file_name":"a.txt","content_type":"text/plain","content_base64":"`+strings.Repeat("QUJD", 10<<20/3)+`"}`)
 }
 
-// startBody sends a body but its last byte.
+// startBody sends a body except for its last byte.
 func startBody(t *testing.T, p *serverProcess, token, path, body string) *pendingUpload {
 	t.Helper()
 	conn, err := new(net.Dialer).DialContext(t.Context(), "tcp", strings.TrimPrefix(p.base, "http://"))
@@ -52,8 +52,8 @@ func startBody(t *testing.T, p *serverProcess, token, path, body string) *pendin
 	return &pendingUpload{conn, body[len(body)-1:]}
 }
 
-// finishUpload sends the last byte and reads the answer's status, and after how many seconds to
-// come again.
+// finishUpload sends the last byte and returns the status of the response, and its
+// Retry-After in seconds.
 func (h *pendingUpload) finishUpload(t *testing.T) (status int, retryAfter string) {
 	t.Helper()
 	_, err := io.WriteString(h.conn, h.end)
@@ -64,14 +64,14 @@ func (h *pendingUpload) finishUpload(t *testing.T) (status int, retryAfter strin
 	return response.StatusCode, response.Header.Get("Retry-After")
 }
 
-// RequireStatus is finish with an answer of this status.
+// RequireStatus is finish with a response of this status.
 func (h *pendingUpload) requireStatus(t *testing.T, status int) {
 	t.Helper()
 	got, _ := h.finishUpload(t)
 	require.Equal(t, status, got)
 }
 
-// peakMemory is the most memory that a process ever had, in bytes.
+// peakMemory returns the largest memory that a process has used, in bytes.
 func (p *serverProcess) peakMemory(t *testing.T) int {
 	t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.command.Process.Pid))
@@ -128,7 +128,7 @@ func TestUploadsOfOnePartnerAreBounded(t *testing.T) {
 	c := newProcessGroup(t)
 	p, path := c.startProcess(t, "parapet"), uploadPath(t, c.Bundle)
 	var held []*pendingUpload
-	for range 4 { // of 14 MiB each; 64 MiB fit
+	for range 4 { // of 14 MiB each: 64 MiB are allowed
 		held = append(held, startUpload(t, p, c.token, path))
 	}
 	status, retryAfter := startUpload(t, p, c.token, path).finishUpload(t)

@@ -12,7 +12,7 @@ import (
 type documentCase struct {
 	name string
 	text string
-	code apperr.Code // of its refusal; empty: it is let through
+	code apperr.Code // the expected error code; empty: the document is accepted
 }
 
 func nestedText(open, shut string, n int) string {
@@ -125,8 +125,8 @@ func parallelFragments(n int) string {
 	return "{viewer{" + repeatFormatted(n, "...A%d ") + "}}" + repeatFormatted(n, "fragment A%d on Viewer{partner}")
 }
 
-// acceptedDocuments are documents just within the limits, of the shapes that validation
-// likes least. All of them are let through to it.
+// acceptedDocuments are documents just within the limits, in shapes that are expensive to
+// validate. The guard accepts all of them.
 func acceptedDocuments() []documentCase {
 	return []documentCase{
 		{"fields of one name", "{viewer{" + repeatFormatted(100, "partner ") + "}}", ""},
@@ -166,7 +166,7 @@ func acceptedDocuments() []documentCase {
 	}
 }
 
-// widestDocument repeats fields on every level as far as the limits go.
+// widestDocument repeats fields on every level up to the limits.
 func widestDocument() string {
 	text := "id"
 	for range 3 {

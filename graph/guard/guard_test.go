@@ -23,7 +23,7 @@ func standardGuard() *guard.Guard {
 	return guard.New(gqlparser.MustLoadSchema(&ast.Source{Input: schemaText}), guard.Standard())
 }
 
-// readAndValidate does everything that may refuse a document before it is validated.
+// readAndValidate runs every check that can reject a document before its validation.
 func readAndValidate(g *guard.Guard, text string) error {
 	document, err := g.Read(text)
 	if err == nil {
@@ -32,7 +32,7 @@ func readAndValidate(g *guard.Guard, text string) error {
 	return err
 }
 
-// loadWholeSchema does everything that happens to a document before a resolver runs.
+// loadWholeSchema runs everything that happens to a document before a resolver.
 func loadWholeSchema(t testing.TB, g *guard.Guard, text string) gqlerror.List {
 	t.Helper()
 	document, err := g.Read(text)

@@ -26,8 +26,8 @@ func TestCacheDropsResultsOfEarlierKeys(t *testing.T) {
 	require.Equal(t, "acme", actor.Name)
 }
 
-// Tokens are remembered for a minute, or until they expire; many valid tokens do not make
-// the memory grow, and those in use stay.
+// Tokens are cached for a minute, or until they expire; many valid tokens do not increase
+// the memory, and tokens in use stay.
 func TestCacheIsBounded(t *testing.T) {
 	t.Parallel()
 	c := newActorCache()

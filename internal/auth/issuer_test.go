@@ -112,7 +112,8 @@ func (w *testIssuer) newVerifier(t testing.TB, change ...func(*auth.Config)) *au
 	return verifier
 }
 
-// goodClaims are the claims of a partner's token; with changes them, and a nil removes.
+// goodClaims returns the claims of a partner's token; with changes them, and a nil value
+// removes a claim.
 func (w *testIssuer) goodClaims(changes map[string]any) map[string]any {
 	now := w.now().Unix()
 	claims := map[string]any{

@@ -18,7 +18,8 @@ import (
 	"parapet/model/kernel/apperr"
 )
 
-// From the age of four minutes on no token is verified before the keys were fetched again.
+// From an age of four minutes on, no token is verified before the keys were fetched
+// again.
 func TestKeysOlderThanFourMinutesAreNotUsed(t *testing.T) {
 	t.Parallel()
 	w := newTestIssuer(t, "")
@@ -33,8 +34,8 @@ func TestKeysOlderThanFourMinutesAreNotUsed(t *testing.T) {
 	requireCode(t, apperr.CodeTokenInvalid, err)
 }
 
-// Keys are refreshed from the age of three minutes on, in the background of a request,
-// and not earlier.
+// Keys are refreshed in the background of a request from an age of three minutes on, and
+// not earlier.
 func TestKeysAreRefreshedInTheBackgroundAfterThreeMinutes(t *testing.T) {
 	t.Parallel()
 	w := newTestIssuer(t, "")

@@ -207,7 +207,7 @@ func TestIssuerDocumentsAreNotTrustedBlindly(t *testing.T) {
 	}
 }
 
-// rsaKeySet is a key set with one RSA key of that many bits.
+// rsaKeySet returns a key set with one RSA key of the given number of bits.
 func rsaKeySet(t *testing.T, bits int) string {
 	t.Helper()
 	key, err := rsa.GenerateKey(rand.Reader, bits)
@@ -223,7 +223,8 @@ func TestRSAKeysOf2048BitsAreAccepted(t *testing.T) {
 	require.NoError(t, verifier.Ready(t.Context()))
 }
 
-// The keys of an https issuer must not come over a connection that anybody can change.
+// The keys of an https issuer must not be fetched over a connection that others can
+// change.
 func TestKeySetOfAnHTTPSIssuerIsNotFetchedOverPlainHTTP(t *testing.T) {
 	t.Parallel()
 	fetched := false
@@ -237,7 +238,7 @@ func TestKeySetOfAnHTTPSIssuerIsNotFetchedOverPlainHTTP(t *testing.T) {
 	require.False(t, fetched)
 }
 
-// issuerWithKeys is a verifier of an https issuer whose jwks_uri is below its own
+// issuerWithKeys returns a verifier of an https issuer whose jwks_uri is below its own
 // address, or elsewhere.
 func issuerWithKeys(t *testing.T, keysURL, keys string) *auth.Verifier {
 	t.Helper()

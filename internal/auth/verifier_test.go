@@ -32,7 +32,7 @@ func TestVerifyNamesTheActor(t *testing.T) {
 			want.Issuer = w.address
 			token, err := w.Token(client)
 			require.NoError(t, err)
-			for range 2 { // verified, then remembered
+			for range 2 { // verified first, cached then
 				actor, err := verifier.Verify(t.Context(), token)
 				require.NoError(t, err)
 				require.True(t, actor.ExpiresAt.After(w.now()), "until the token ends")
@@ -110,8 +110,8 @@ func TestVerifyType(t *testing.T) {
 	}
 }
 
-// Without the type at+jwt a token has to look like a permission by its claims: an
-// ID token of a plain issuer has no sign of its own.
+// A token without the type at+jwt must have the claims of an access token: an ID token of
+// a plain issuer has no mark of its own.
 func TestVerifyRejectsOtherTokenKinds(t *testing.T) {
 	t.Parallel()
 	w := newTestIssuer(t, "")
@@ -205,7 +205,7 @@ func TestVerifySeveralIssuers(t *testing.T) {
 		_, err := verifier.Verify(t.Context(), w.signToken(t, nil))
 		require.NoError(t, err)
 	}
-	// One issuer's key does not speak for the other.
+	// A token that names one issuer is not verified with the keys of another one.
 	_, err := verifier.Verify(t.Context(), a.signToken(t, map[string]any{"iss": b.address}))
 	requireCode(t, apperr.CodeTokenInvalid, err)
 	require.NoError(t, verifier.Ready(t.Context()))

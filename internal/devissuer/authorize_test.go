@@ -27,7 +27,8 @@ func authorizationParams(change url.Values) url.Values {
 	return form
 }
 
-// submitSignIn posts the form; back is where the browser was sent, nil when nowhere.
+// submitSignIn submits the form; back is the address of the redirect, nil without a
+// redirect.
 func (s *testIssuer) submitSignIn(t *testing.T, form url.Values) (status int, back url.Values) {
 	t.Helper()
 	response, err := browser.PostForm(s.address+"/authorize", form)
@@ -97,7 +98,7 @@ func TestInvalidSignInsAreRejected(t *testing.T) {
 	for name, test := range map[string]struct {
 		change url.Values
 		status int
-		code   string // sent back to the client; empty: the browser stays
+		code   string // error code in the redirect; empty: no redirect
 	}{
 		"unknown client":        {url.Values{"client_id": {"unknown"}}, 400, ""},
 		"foreign address":       {url.Values{"redirect_uri": {"https://evil.test/callback"}}, 400, ""},

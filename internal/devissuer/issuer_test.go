@@ -29,7 +29,7 @@ func pkceChallenge() string {
 	return base64.RawURLEncoding.EncodeToString(sum[:])
 }
 
-// testIssuer is an issuer on a real port whose clock only a test moves.
+// testIssuer is an issuer on a real port; only the test advances its clock.
 type testIssuer struct {
 	*devissuer.Issuer
 	address string
@@ -63,7 +63,7 @@ func newTestIssuer(t *testing.T, change ...func(*devissuer.Options)) *testIssuer
 	return s
 }
 
-// postForm sends a form and gives the status and the members of the answer.
+// postForm sends a form and returns the status and the members of the response.
 func (s *testIssuer) postForm(t *testing.T, form url.Values, basic ...string) (int, map[string]any) {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodPost, s.address+"/token", strings.NewReader(form.Encode()))
@@ -81,7 +81,7 @@ func (s *testIssuer) postForm(t *testing.T, form url.Values, basic ...string) (i
 	return response.StatusCode, body
 }
 
-// verifyClaims verifies a token with the published keys, as any service would.
+// verifyClaims verifies a token with the published keys, as any resource server would.
 func (s *testIssuer) verifyClaims(t *testing.T, audience, token string) map[string]any {
 	t.Helper()
 	provider, err := oidc.NewProvider(t.Context(), s.address)

@@ -16,7 +16,7 @@ func TestNotInstalledSaysWhatToDo(t *testing.T) {
 	require.ErrorContains(t, err, "DATABASE_URL")
 }
 
-// Not parallel: the environment is the process's.
+// Not parallel: the environment belongs to the process.
 func TestNamedFolderWithoutPrograms(t *testing.T) {
 	t.Setenv("PARAPET_PG_BIN", t.TempDir())
 	_, err := devpg.Start(t.Context(), devpg.Options{})

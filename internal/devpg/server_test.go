@@ -36,7 +36,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// newDataFolder is a place that also the user who runs Postgres for root can enter,
+// newDataFolder returns a folder that the user who runs Postgres for root can enter,
 // unlike t.TempDir.
 func newDataFolder(t *testing.T) string {
 	t.Helper()
@@ -175,8 +175,8 @@ func TestLongPathTakesShortSocket(t *testing.T) {
 	require.Equal(t, "1", queryText(t, server.URL("postgres"), "SELECT '1'"))
 }
 
-// The parent is killed without a chance to clean up; the next start finds the
-// folder released, at once.
+// The parent is killed without a chance to clean up; the next start finds the folder free
+// at once.
 func TestKilledParentTakesServerWithIt(t *testing.T) {
 	t.Parallel()
 	if _, err := os.Stat("/proc/self/cwd"); err != nil {

@@ -16,7 +16,8 @@ import (
 	"golang.org/x/net/dns/dnsmessage"
 )
 
-// nonPublicAddresses are addresses that are not on the public internet, however they are spelt.
+// nonPublicAddresses are addresses outside of the public internet, in different
+// spellings.
 var nonPublicAddresses = []string{
 	"0.0.0.0", "0.1.2.3", "10.0.0.1", "10.255.255.255", "100.64.0.1", "100.127.255.254", "127.0.0.1", "127.255.255.254",
 	"168.63.129.16", "169.254.0.1", "169.254.169.254", "172.16.0.1", "172.31.255.255", "192.0.0.1", "192.0.2.1", "192.88.99.1", "192.168.0.1",
@@ -26,8 +27,8 @@ var nonPublicAddresses = []string{
 	"[::127.0.0.1]", "localhost", "localhost.", "a.localhost", "a.LocalHost", "127.0.0.1.",
 }
 
-// oddAddresses are spellings that only some resolvers understand; they pass reading at most,
-// never connecting.
+// oddAddresses are spellings that only some resolvers understand; they may be parsed but
+// never connected to.
 var oddAddresses = []string{"0x7f.1", "2130706433", "127.1", "0177.0.0.1", "0x7f000001", "017700000001", "127.0.1", "①②⑦.⓪.⓪.①"}
 
 func TestNonPublicAddressesAreNeverConnectedTo(t *testing.T) {
@@ -83,7 +84,8 @@ func TestCheckURL(t *testing.T) {
 	require.NotEmpty(t, New(Config{Loopback: true}).CheckURL(private), "loopback only")
 }
 
-// A redirect is not followed, and where it is, the guard judges it too.
+// Redirects are not followed; if one were followed, the guard would check its address
+// too.
 func TestRedirectsToNonPublicAddressesAreRefused(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(http.RedirectHandler("http://169.254.169.254/latest/meta-data", http.StatusFound))
@@ -105,8 +107,8 @@ func TestRedirectsToNonPublicAddressesAreRefused(t *testing.T) {
 	require.Equal(t, "address", FailureReason(err))
 }
 
-// newTestResolver is a resolver on this machine, of a zone whose owner gives another answer to
-// every question: the first is public.
+// newTestResolver returns a resolver on this machine for a zone that answers every query
+// with another address: the first one is public.
 func newTestResolver(t *testing.T, answers ...string) *net.Resolver {
 	t.Helper()
 	zone, err := new(net.ListenConfig).ListenPacket(t.Context(), "udp", "127.0.0.1:0")
@@ -140,8 +142,8 @@ func newTestResolver(t *testing.T, answers ...string) *net.Resolver {
 	}}
 }
 
-// A name leads to a public address when it is looked at, and inside when it is
-// connected to: the connection itself is judged, so nothing inside hears of it.
+// A name resolves to a public address at first and to an internal one when the connection
+// is made: the guard checks the address of the connection, so nothing internal is called.
 func TestDNSRebindingIsRefused(t *testing.T) {
 	t.Parallel()
 	heard := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("it was connected to") }))
@@ -158,7 +160,7 @@ func TestDNSRebindingIsRefused(t *testing.T) {
 		public, ok := netip.AddrFromSlice(found[0].IP)
 		require.True(t, ok)
 		require.NoError(t, guard.ssrfGuard.Safe("tcp4", netip.AddrPortFrom(public.Unmap(), 443).String(), nil), "by what it leads to now it is fine")
-		for range 2 { // and not on the second try either
+		for range 2 { // nor at the second attempt
 			request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, u.String(), nil)
 			require.NoError(t, err)
 			answer, err := guard.Client(5 * time.Second).Do(request)
@@ -170,7 +172,7 @@ func TestDNSRebindingIsRefused(t *testing.T) {
 	}
 }
 
-// The environment's proxies would connect where the guard refuses to.
+// Proxies of the environment would connect to addresses that the guard rejects.
 func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) { //nolint:paralleltest // it sets the environment
 	asked := false
 	proxy := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked = true }))
@@ -190,7 +192,8 @@ func TestProxiesOfTheEnvironmentAreIgnored(t *testing.T) { //nolint:paralleltest
 	require.False(t, asked)
 }
 
-// TestPortsAreCheckedWhenConnecting accepts a name that is resolved later.
+// TestPortsAreCheckedWhenConnecting accepts a host name, which is resolved only at the
+// connection.
 func TestPortsAreCheckedWhenConnecting(t *testing.T) {
 	t.Parallel()
 	for address, fine := range map[string]bool{

@@ -45,7 +45,7 @@ func TestFolderStoresAndReads(t *testing.T) {
 	testStore(t, folder)
 }
 
-// Not parallel: the keys come from the environment, which is the process's.
+// Not parallel: the keys come from the environment, which belongs to the process.
 func TestS3StoresAndReads(t *testing.T) {
 	t.Setenv("AWS_ACCESS_KEY_ID", "key")
 	t.Setenv("AWS_SECRET_ACCESS_KEY", "secret")
@@ -69,7 +69,7 @@ func TestOpenRejectsInvalidAddresses(t *testing.T) {
 	requireNilStore(t, store)
 }
 
-// requireNilStore is no store, neither one that is nil inside.
+// requireNilStore requires a nil interface, not an interface that holds nil.
 func requireNilStore(t *testing.T, store filestore.Store) {
 	t.Helper()
 	if store != nil {
@@ -77,7 +77,7 @@ func requireNilStore(t *testing.T, store filestore.Store) {
 	}
 }
 
-// testStore checks the guarantees of every store.
+// testStore checks the guarantees that every store gives.
 func testStore(t *testing.T, store filestore.Store) {
 	t.Helper()
 	require.NoError(t, store.Put(t.Context(), "acme/one", strings.NewReader("bytes")))
@@ -103,7 +103,7 @@ func TestPutLeavesNoPartialFile(t *testing.T) {
 	require.Empty(t, left)
 }
 
-// A process may die while it stores; what it left goes with the object.
+// A process may end while it stores a file; its partial data is removed with the object.
 func TestDeleteRemovesPartialFiles(t *testing.T) {
 	t.Parallel()
 	folder, dir := openFolder(t)

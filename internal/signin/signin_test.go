@@ -34,14 +34,14 @@ type testSite struct {
 	config       signin.Config
 	uiServer     *httptest.Server
 	clockOffset  atomic.Int64                   // nanoseconds that the clock is ahead
-	falsifyToken func(map[string]any)           // about the token answer; nil is honest
-	onSignIn     func(who actor.Actor, e error) // nil hears nothing
+	falsifyToken func(map[string]any)           // changes the token response; nil changes nothing
+	onSignIn     func(who actor.Actor, e error) // receives the result of a sign-in; may be nil
 	tokenForm    url.Values                     // with the last request for a token
 
 	sessions testSessions
 }
 
-// testSessions are those that were ended, as two nodes share them.
+// testSessions are the ended sessions, shared by two nodes.
 type testSessions struct {
 	ended sync.Map
 	down  atomic.Bool
@@ -101,7 +101,7 @@ func newTestSite(t *testing.T) *testSite {
 	return w
 }
 
-// serveUI serves an operator UI with the present configuration.
+// serveUI serves an operator UI with the current configuration.
 func (w *testSite) serveUI(t *testing.T) {
 	t.Helper()
 	ui, err := signin.New(w.config)
@@ -127,7 +127,7 @@ func (w *testSite) serveUI(t *testing.T) {
 	t.Cleanup(w.uiServer.Close)
 }
 
-// serveToken is the issuer's, with a lie where a test wants one.
+// serveToken serves the issuer's token response, changed by falsifyToken.
 func (w *testSite) serveToken(rw http.ResponseWriter, r *http.Request) {
 	recorded := httptest.NewRecorder()
 	_ = r.ParseForm()
@@ -167,7 +167,7 @@ type reply struct {
 	cookies  []*http.Cookie
 }
 
-// sendRequest is one request; its answer's text is read.
+// sendRequest sends a request and reads the text of its response.
 func (b *browser) sendRequest(method, address string, form url.Values, headers ...string) (reply, string) {
 	b.t.Helper()
 	if strings.HasPrefix(address, "/") {
@@ -189,8 +189,8 @@ func (b *browser) sendRequest(method, address string, form url.Values, headers .
 	return reply{answer.StatusCode, answer.Header, answer.Request.URL, answer.Cookies()}, string(text)
 }
 
-// startSignIn goes to a page and chooses a name at the issuer; it returns the address that
-// the issuer sends the browser back to.
+// startSignIn opens a page and chooses a name at the issuer; it returns the address to
+// which the issuer redirects the browser.
 func (b *browser) startSignIn(user, page string) *url.URL {
 	b.t.Helper()
 	answer, _ := b.sendRequest(http.MethodGet, page, nil)
@@ -431,7 +431,7 @@ func TestSignInRedirectsOnlyToLocalPages(t *testing.T) {
 	}
 }
 
-// Many issuers give a token for an API only to those who ask for it.
+// Many issuers return a token for an API only if the client requests it.
 func TestAuthParamsAreSentToTheIssuer(t *testing.T) {
 	t.Parallel()
 	w := newTestSite(t)

@@ -20,7 +20,8 @@ import (
 
 var member = upload.Rule{Member: "content_base64"}
 
-// checkExtraction copies a body by a rule, through readers of several manners.
+// checkExtraction copies a body by a rule, through readers that return data in different
+// ways.
 func checkExtraction(t *testing.T, body string, rule upload.Rule, check func(*upload.Body)) {
 	t.Helper()
 	for _, reader := range []io.Reader{
@@ -33,7 +34,7 @@ func checkExtraction(t *testing.T, body string, rule upload.Rule, check func(*up
 	}
 }
 
-// only returns the one content of a body.
+// only returns the single content of a body.
 func only(t *testing.T, body *upload.Body) (content *upload.Content) {
 	t.Helper()
 	require.Equal(t, 1, body.Contents(), "%s", body.JSON)
@@ -132,7 +133,7 @@ func TestExtractBoundsWhatIsNotContent(t *testing.T) {
 	require.NoError(t, extracted.Close())
 }
 
-// A caller who is cut off is not taken for one whose base64 is wrong.
+// A request that is cut off is not reported as invalid base64.
 func TestExtractReturnsTheErrorOfItsReader(t *testing.T) {
 	t.Parallel()
 	gone := errors.New("gone")
@@ -146,7 +147,7 @@ func TestExtractReturnsTheErrorOfItsReader(t *testing.T) {
 	}
 }
 
-// A reader may succeed again after it has failed, but bytes are missing then.
+// A reader may succeed again after it has failed, but then bytes are missing.
 func TestExtractReadsNothingAfterAnError(t *testing.T) {
 	t.Parallel()
 	for _, begun := range []string{`{"variables":{"a":"QUJD`, `{"variables":{"a":"` + strings.Repeat("QUJD", 20)} {
@@ -155,7 +156,7 @@ func TestExtractReadsNothingAfterAnError(t *testing.T) {
 	}
 }
 
-// White space is no reason to refuse a body, nor to keep it in memory.
+// White space does not cause a rejection, and is not kept in memory.
 func TestExtractLeavesOutMuchWhiteSpace(t *testing.T) {
 	t.Parallel()
 	blanks := strings.Repeat(" \t\r\n", 10_000)
@@ -216,7 +217,7 @@ func TestExtractDecodesLongStringsWithin(t *testing.T) {
 // them.
 func TestExtractKeepsContentsApart(t *testing.T) {
 	t.Parallel()
-	names := strings.Repeat(`{"name":"`+strings.Repeat("n", 15)+`"},`, 10_000) // more than is read ahead
+	names := strings.Repeat(`{"name":"`+strings.Repeat("n", 15)+`"},`, 10_000) // more than the read buffer
 	body := `{"variables":{"a":"` + strings.Repeat("QUJD", 50_000) + `","b":[` + names + `"*` + strings.Repeat("a", 50) + `"],"c":"` + strings.Repeat("QUJE", 7) + `"}}`
 	checkExtraction(t, body, within, func(extracted *upload.Body) {
 		require.True(t, jsontext.Value(extracted.JSON).IsValid())

@@ -45,7 +45,7 @@ func numberFor(behaviour rail.Behaviour) rail.TestNumber {
 	panic(behaviour)
 }
 
-// clock counts the time a simulator wanted to pass instead of letting it pass.
+// clock adds up the waits of a simulator and does not wait.
 type clock struct {
 	mu     sync.Mutex
 	passed time.Duration
@@ -122,7 +122,8 @@ func TestSendRefusesWhatNobodyCanPay(t *testing.T) {
 	}
 }
 
-// A key used again for something else must not look refused: money has moved.
+// A key that is used again for another payment must not look refused, because money has
+// moved.
 func TestSameKeyForOtherMoneyIsNotConfirmed(t *testing.T) {
 	t.Parallel()
 	s, ledger, _ := newSimulator()
@@ -181,7 +182,7 @@ func TestACallerWhoGivesUpIsInDoubt(t *testing.T) {
 	}
 }
 
-// brokenStore is a ledger whose storage is away.
+// brokenStore is a store that always fails.
 type brokenStore struct{}
 
 var errAway = errors.New("storage is away")

@@ -43,7 +43,7 @@ func TestAnAnswerIsKeptAsText(t *testing.T) {
 	require.Equal(t, strings.Repeat("a", 1023), keptText([]byte(strings.Repeat("a", 1023)+"é")), "no half of a letter")
 }
 
-// late is a receiver's network, which answers 200 after a while.
+// late is a network that answers 200 after a delay.
 type late time.Duration
 
 func (l late) RoundTrip(r *http.Request) (*http.Response, error) {

@@ -17,7 +17,7 @@ import (
 	"parapet/model/wire"
 )
 
-// livedPolicy is a policy that expired, with five claims whose timelines overlap.
+// livedPolicy returns an expired policy with five claims whose timelines overlap.
 func livedPolicy(t *testing.T, b *modeltest.Bundle) *wire.Policy {
 	t.Helper()
 	policy := b.QuoteAndBind("quake-circle", nil)
@@ -48,7 +48,7 @@ func TestPolicyTimelineMergesItsChangesAndItsClaims(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := livedPolicy(t, b)
-	b.QuoteAndBind("quake-circle", nil) // another one's history is not in it
+	b.QuoteAndBind("quake-circle", nil) // the timeline does not contain the history of another policy
 	page, err := b.Service.Claims.GetPolicyTimeline(t.Context(), b.Acme, policy.ID, store.PageRequest{Limit: store.MaxPageSize})
 	require.NoError(t, err)
 	require.False(t, page.HasMore)

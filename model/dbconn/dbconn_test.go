@@ -100,7 +100,7 @@ func TestMonitorReconnectsAfterLostConnection(t *testing.T) {
 	}
 }
 
-// An error about too many connections is an answer of the server.
+// An error about too many connections counts as an answer of the server.
 func TestTooManyConnectionsCountsAsAlive(t *testing.T) {
 	t.Parallel()
 	server := newServer(t)
@@ -132,7 +132,7 @@ func TestConfigRejectsStandby(t *testing.T) {
 	}
 }
 
-// A server that accepts connections and sends nothing is given up.
+// Connections to a server that accepts them and sends nothing are closed.
 func TestConnectTimesOut(t *testing.T) {
 	t.Parallel()
 	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")

@@ -17,7 +17,7 @@ func HoldRelayLock(ctx context.Context, tx pgx.Tx, idle string) error {
 	return tx.SendBatch(ctx, statements).Close()
 }
 
-// RelayPagesRead returns how many pages a pass of the relay reads to find waiting
+// RelayPagesRead returns how many pages a pass of the relay reads to find waiting events.
 func (s *Service) RelayPagesRead(ctx context.Context) (pages int64, err error) {
 	var plan string
 	query := strings.NewReplacer("$1", fmt.Sprint(RelayBatchSize), "current_setting('parapet.relay')", "'true'").Replace(unsequencedEventsQuery)

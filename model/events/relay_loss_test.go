@@ -22,7 +22,7 @@ var (
 	relayWriters = flag.Int("relay-writers", 4, "how many transactions it has at once")
 )
 
-// quietServer is a server of the test's own: no other test's transaction ends on it.
+// quietServer starts a server of its own, on which no other test's transaction ends.
 func quietServer(t *testing.T) modeltest.Option {
 	t.Helper()
 	server, err := devpg.Start(t.Context(), devpg.Options{})
@@ -53,7 +53,7 @@ func TestAGapWaitsForTheTransactionWhoseIDEndsTheSnapshot(t *testing.T) {
 	require.Empty(t, b.Violations()["inv_events_sequenced"])
 }
 
-// A gap that holds more than one pass reads is not forgotten before all is read.
+// A gap with more events than one pass reads is kept until all are read.
 func TestAGapWaitsUntilAllInItIsRead(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, quietServer(t), modeltest.WithoutChecks())
@@ -78,7 +78,7 @@ func TestATransactionHasItsIDBeforeItDrawsAnOrdinal(t *testing.T) {
 		perform set_config('parapet.seen', coalesce(pg_current_xact_id_if_assigned()::text, ''), false); return new; end $$`)
 	observer.Run("create trigger see before insert on event_outbox for each row execute function see()")
 	require.NoError(t, observer.Commit(t.Context()))
-	many(t, b, 1) // the sequence logs 32 values at once, and draws an id when it does
+	many(t, b, 1) // the sequence writes 32 values at once to the log, and draws an id when it does
 	writer := modeltest.BeginOutsideTx(t, b)
 	writer.Run("insert into event_outbox (partner, event_id) values ('acme', gen_random_uuid())")
 	require.NoError(t, writer.QueryRow(t.Context(), "select nullif(current_setting('parapet.seen'), '')").Scan(&id))
@@ -121,7 +121,8 @@ func TestAnEventThatWaitsTooLongIsAViolation(t *testing.T) {
 	require.Equal(t, 1, violations(), "the relay never reads it again")
 }
 
-// Writers draw ids and ordinals in every order, and commit or roll back in every other.
+// Writers draw ids and ordinals in every order, and commit or roll back in every other
+// order.
 func TestNoEventIsLostWhileManyCommitInAnyOrder(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, quietServer(t), modeltest.WithoutChecks(), modeltest.WithConnections(int32(*relayWriters)+4))
@@ -148,7 +149,7 @@ func TestNoEventIsLostWhileManyCommitInAnyOrder(t *testing.T) {
 // writeAtRandom runs transactions of one event until ctx ends; one in eight is rolled back.
 func writeAtRandom(ctx context.Context, t *testing.T, pool *pgxpool.Pool) {
 	t.Helper()
-	const some = "select pg_sleep(0.15 * power(random(), 4))" // mostly short, and now and then longer than all the others
+	const some = "select pg_sleep(0.15 * power(random(), 4))" // mostly short, and sometimes longer than all the others
 	for ctx.Err() == nil {
 		tx, err := pool.Begin(t.Context()) //nolint:contextcheck // the writers end with the test
 		if err != nil {

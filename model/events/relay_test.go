@@ -49,7 +49,7 @@ func proven(t *testing.T, b *modeltest.Bundle, actor actor.Actor) []wire.Event {
 	}
 }
 
-// relayed numbers everything that waits.
+// relayed numbers all waiting events.
 func relayed(t *testing.T, b *modeltest.Bundle) (numbered int) {
 	t.Helper()
 	for {
@@ -141,13 +141,13 @@ func TestManyRelaysNumberNothingTwice(t *testing.T) {
 	require.Len(t, proven(t, b, b.Acme), 20)
 }
 
-// A relay that hangs in its transaction keeps the others from numbering only until
-// the database has had enough of it.
+// A relay that hangs in its transaction stops the others from numbering only until the
+// database ends the transaction.
 func TestHangingRelayIsReplaced(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	b.Quote("rain-excess", nil)
-	for _, idle := range []string{"0", "20ms"} { // 0: it may idle for ever
+	for _, idle := range []string{"0", "20ms"} { // 0: without a limit
 		tx, err := b.DB.Pool.Begin(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, events.HoldRelayLock(t.Context(), tx, idle))
@@ -156,7 +156,7 @@ func TestHangingRelayIsReplaced(t *testing.T) {
 		} else {
 			require.Eventually(t, func() bool { return relayed(t, b) == 1 }, time.Minute, 5*time.Millisecond)
 		}
-		_ = tx.Rollback(t.Context()) // the second is not there any more
+		_ = tx.Rollback(t.Context()) // the second connection is closed
 	}
 }
 
@@ -187,7 +187,7 @@ func TestALateCommitIsNumberedWhenItIsVisible(t *testing.T) {
 	require.Equal(t, "{[2,3)}", gaps(t, b))
 	require.NoError(t, never.Rollback(t.Context()))
 	sequence := 3
-	for ; gaps(t, b) != "{}"; sequence++ { // what cannot come any more is forgotten, once every transaction of that time has ended
+	for ; gaps(t, b) != "{}"; sequence++ { // a gap is removed once every transaction of that time has ended
 		require.Less(t, sequence, 2000)
 		b.Quote("rain-excess", nil)
 		require.Equal(t, 1, relayed(t, b))
@@ -195,8 +195,8 @@ func TestALateCommitIsNumberedWhenItIsVisible(t *testing.T) {
 	require.Len(t, proven(t, b, b.Acme), sequence)
 }
 
-// TestTransactionBegunDuringRelayReadIsSequenced has a transaction begin between the
-// relay's own beginning and its look at the outbox, and commit last of all.
+// TestTransactionBegunDuringRelayReadIsSequenced begins a transaction between the begin
+// of the relay's transaction and its read of the outbox; it commits last.
 func TestTransactionBegunDuringRelayReadIsSequenced(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
@@ -204,7 +204,7 @@ func TestTransactionBegunDuringRelayReadIsSequenced(t *testing.T) {
 	hold, err := b.DB.Pool.Begin(ctx)
 	require.NoError(t, err)
 	many(t, b, 1)
-	require.Equal(t, 1, modeltest.Must(b.Service.Events.Relay(ctx))) // so that the next pass does not look before it begins
+	require.Equal(t, 1, modeltest.Must(b.Service.Events.Relay(ctx))) // so that the next pass skips its first check
 	_, err = hold.Exec(ctx, "lock table event_relay in access exclusive mode")
 	require.NoError(t, err)
 	first := make(chan int, 1)
@@ -260,7 +260,7 @@ func TestAReaderWaitsForTheFirstEvent(t *testing.T) {
 	quote := b.Quote("rain-excess", nil)
 	require.Equal(t, 1, relayed(t, b))
 	require.Len(t, <-first, 1)
-	for range 2 { // others come meanwhile
+	for range 2 { // other transactions begin meanwhile
 		b.Quote("rain-excess", nil)
 		require.Equal(t, 1, relayed(t, b))
 	}
@@ -274,12 +274,12 @@ func TestAReaderWaitsForTheFirstEvent(t *testing.T) {
 	require.Empty(t, list.Data, "the end of the wait is no error")
 }
 
-// someEvents writes that many events that wait.
+// someEvents writes n events that wait for a number.
 const someEvents = `with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), '{}' from generate_series(1, $1) returning id)
 		insert into event_outbox (partner, event_id) select 'acme', id from e`
 
-// many writes events that wait, in one transaction.
+// many writes n waiting events in one transaction.
 func many(t *testing.T, b *modeltest.Bundle, n int) {
 	t.Helper()
 	_, err := b.DB.Pool.Exec(t.Context(), someEvents, n)
@@ -292,7 +292,7 @@ func TestAnOldSnapshotElsewhereDoesNotSlowTheRelay(t *testing.T) {
 	old, err := b.DB.Pool.BeginTx(t.Context(), pgx.TxOptions{IsoLevel: pgx.RepeatableRead})
 	require.NoError(t, err)
 	defer func() { _ = old.Rollback(context.WithoutCancel(t.Context())) }()
-	_, err = old.Exec(t.Context(), "select pg_current_xact_id(), count(*) from event_outbox") // nothing newer can be vacuumed
+	_, err = old.Exec(t.Context(), "select pg_current_xact_id(), count(*) from event_outbox") // it prevents that newer rows are vacuumed
 	require.NoError(t, err)
 	visited := func() int64 {
 		many(t, b, events.RelayBatchSize)

@@ -53,7 +53,7 @@ func TestVerifyChainFindsTampering(t *testing.T) {
 	}
 }
 
-// A misspelt name is no proof.
+// A misspelt partner is an error and not a proof.
 func TestVerifyChainRefusesUnknownPartner(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -44,7 +44,7 @@ func TestRestoreFinishNeedsAReportOfEveryDaySinceTheLastHeartbeat(t *testing.T) 
 
 	reportDay(t, b, today)
 	reportDay(t, b, today.AddDate(0, 0, -1))
-	require.NoError(t, b.Service.Reconciliation.SaveReportDay(t.Context(), scripted, today.AddDate(0, 0, -2), "")) // given up
+	require.NoError(t, b.Service.Reconciliation.SaveReportDay(t.Context(), scripted, today.AddDate(0, 0, -2), "")) // the day was skipped
 	refused("2 days have no report", day(3)+", "+day(2), "--accept-day "+day(3))
 	in.AcceptedDays = []string{day(3)}
 	refused("1 days have no report", day(2))
@@ -68,8 +68,8 @@ func TestRestoreFinishAcceptsNoDayThatIsNotOver(t *testing.T) {
 	}
 }
 
-// Under one rail name an address moves to another bank, which knows nothing about the days
-// of the first one; the first one has a payout.
+// The address of one rail name changes to another bank, which knows nothing about the
+// days of the first one; the first one has a payout.
 func TestReportDaysAreThoseOfTheBank(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -92,7 +92,7 @@ func TestReportDaysAreThoseOfTheBank(t *testing.T) {
 	ofFirst, ofSecond := report(first), report(second)
 	require.NotEqual(t, ofFirst, ofSecond, "two banks may say the same")
 	require.NoError(t, b.Service.Reconciliation.SaveReportDay(t.Context(), first, today.AddDate(0, 0, -2), ofFirst))
-	require.NoError(t, b.Service.Reconciliation.SaveReportDay(t.Context(), first, today.AddDate(0, 0, -1), "")) // given up
+	require.NoError(t, b.Service.Reconciliation.SaveReportDay(t.Context(), first, today.AddDate(0, 0, -1), "")) // the day was skipped
 
 	require.Empty(t, modeltest.Must(b.Service.Reconciliation.MissingReportDays(t.Context(), first, today)))
 	require.Len(t, modeltest.Must(b.Service.Reconciliation.MissingReportDays(t.Context(), second, today)), 2, "the day that was taken is another bank's")

@@ -22,7 +22,7 @@ func TestDismissRestoreRejectsUnknownPayments(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A stop that stood before the restore was noticed stays when the restore is dismissed.
+// A stop from before the restore stays active when the restore is dismissed.
 func TestDismissRestoreResumesOnlyItsOwnReleaseStop(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -18,8 +18,7 @@ import (
 	"parapet/model/modeltest"
 )
 
-// interruptedFiles is a file store that lets something happen once the heartbeats in it
-// were read.
+// interruptedFiles is a file store that calls a function once its heartbeats were read.
 type interruptedFiles struct {
 	store.FileStore
 
@@ -35,8 +34,9 @@ func (f *interruptedFiles) Open(ctx context.Context, key string) (io.ReadCloser,
 	return object, err
 }
 
-// A worker has read the file store when another one records a heartbeat, which the standby
-// lacks; then the standby is promoted. The worker's transaction is the first one there.
+// A worker has read the file store when another one records a heartbeat, which the
+// standby lacks; then the standby is promoted. The worker's transaction is the first one
+// on the new primary.
 func TestHeartbeatsAreComparedAgainAfterAFailover(t *testing.T) {
 	t.Parallel()
 	primary, err := devpg.Start(t.Context(), devpg.Options{})

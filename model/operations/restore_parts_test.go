@@ -13,8 +13,8 @@ import (
 	"parapet/model/wire"
 )
 
-// restoredStorm is a restored database that owes in two parts what a bank, which reports
-// it, paid in one before the restore.
+// restoredStorm is a restored database that owes two parts, while its bank reports one
+// payment of the whole amount before the restore.
 type restoredStorm struct {
 	*modeltest.Bundle
 
@@ -50,7 +50,7 @@ func restoreStorm(t *testing.T) *restoredStorm {
 	return r
 }
 
-// finish finishes the restore, as far as payments are answered, and resumes releases.
+// finish finishes the restore, as far as payments are explained, and resumes releases.
 func (r *restoredStorm) finish(t *testing.T) {
 	t.Helper()
 	_, err := r.Service.Operations.FinishRestore(t.Context(), r.Operator, operations.RestoreRequest{Reason: "Answered.", WithoutReports: true})
@@ -79,7 +79,7 @@ func TestPaymentAboveItsPartBarsEveryPartOfTheClaim(t *testing.T) {
 	requireMismatched(t, r.parts())
 }
 
-// Both parts are known when the report arrives.
+// Both parts exist when the report is imported.
 func TestPaymentAboveItsPartBlocksThePartsThatWait(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -116,8 +116,8 @@ func TestRestoreIsNotFinishedWhileAReportedAmountDiffers(t *testing.T) {
 	}
 }
 
-// A part is paid again after an operator has answered the report, or after the money came
-// back; and not before.
+// A part is paid again only after an operator has closed the exception, or after the
+// money was returned.
 func TestPartBarredByAnExcessIsReplacedOnceThatIsAnswered(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]func(*testing.T, *restoredStorm){

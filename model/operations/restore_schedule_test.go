@@ -21,12 +21,12 @@ import (
 var restoreRuns = flag.Int("restores", 1, "how many times TestRestoredDatabasePaysNothingTwice plays each of its schedules")
 
 // fallibleBank is a bank outside of every database. It knows what it paid under which
-// key, unless it forgot.
+// key, unless it has lost its keys.
 type fallibleBank struct {
 	random    *rand.Rand
 	paid      map[string]bool  // by key
-	transfers map[string]int   // by debt, those that came back taken off
-	amounts   map[string]int64 // by policy, likewise
+	transfers map[string]int   // by debt, without those that were returned
+	amounts   map[string]int64 // by policy, without those that were returned
 	report    []reconciliation.ReportLine
 }
 
@@ -62,8 +62,8 @@ func (k *fallibleBank) payOrRefuse(order *release.Release) payouts.RailAnswer {
 	return modeltest.Accepted
 }
 
-// restoreCopy makes a database that has every row of another one, as a backup of this
-// moment has them.
+// restoreCopy creates a database with every row of another one, like a backup of this
+// moment.
 func restoreCopy(t *testing.T, from *modeltest.Bundle) *modeltest.Bundle {
 	t.Helper()
 	to := modeltest.New(t)
@@ -84,15 +84,15 @@ func restoreCopy(t *testing.T, from *modeltest.Bundle) *modeltest.Bundle {
 	return to
 }
 
-// restoreSchedule is what is known of the world outside of the databases.
+// restoreSchedule is the state of the world outside of the databases.
 type restoreSchedule struct {
 	remembersKeys bool // the bank knows its keys
-	reported      bool // the bank's report of all it did is taken
-	early         bool // before the sources repeat their quakes
-	answered      bool // operators close what they cannot explain, instead of waiting for the sources
+	reported      bool // the bank's report of all payments was imported
+	early         bool // before the sources repeat their earthquakes
+	answered      bool // operators close exceptions that they cannot explain, without waiting for the sources
 }
 
-// runUntilIdle lets a database work until nothing moves.
+// runUntilIdle runs the jobs of a database until nothing changes.
 func runUntilIdle(b *modeltest.Bundle) {
 	for range 6 {
 		b.RunJobs()
@@ -101,7 +101,7 @@ func runUntilIdle(b *modeltest.Bundle) {
 	}
 }
 
-// approveAll approves and frees what waits for an operator.
+// approveAll approves and unblocks the payouts that wait for an operator.
 func approveAll(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy) {
 	t.Helper()
 	for _, policy := range policies {
@@ -116,11 +116,11 @@ func approveAll(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy) {
 	}
 }
 
-// TestRestoredDatabasePaysNothingTwice pays a quake, makes a backup, pays another one
-// and loses the database. The restored one is worked on while the source repeats both
-// quakes and the bank's report is taken. Where the bank reports, a storm was paid in one
-// part before the loss, and the source repeats its fixes one by one, so that it is owed in
-// two.
+// TestRestoredDatabasePaysNothingTwice pays an earthquake, makes a backup, pays another
+// one and loses the database. The restored database runs while the source repeats both
+// earthquakes and the bank's report is imported. If the bank reports, a storm was paid in
+// one part before the loss, and the source repeats its fixes one by one, so that it is
+// owed in two parts.
 func TestRestoredDatabasePaysNothingTwice(t *testing.T) {
 	t.Parallel()
 	for name, schedule := range map[string]restoreSchedule{
@@ -139,8 +139,8 @@ func TestRestoredDatabasePaysNothingTwice(t *testing.T) {
 	}
 }
 
-// stormInParts are two fixes of a storm that owe a fifth of the limit one by one and then
-// the rest, or the whole limit at once.
+// stormInParts returns two fixes of a storm that owe a fifth of the limit and then the
+// rest, or the whole limit at once.
 func stormInParts(from time.Time) []wire.ObservationInput {
 	return []wire.ObservationInput{modeltest.Fix("AL01", from.Add(6*time.Hour), modeltest.Miami, "70"), modeltest.Fix("AL01", from.Add(12*time.Hour), modeltest.Miami, "140")}
 }

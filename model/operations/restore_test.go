@@ -19,7 +19,7 @@ import (
 	"parapet/model/payouts/reconciliation"
 )
 
-// deleteHeartbeatFile empties the file store of heartbeats.
+// deleteHeartbeatFile deletes the heartbeats in the file store.
 func deleteHeartbeatFile(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
 	require.NoError(t, os.RemoveAll(filepath.Join(b.Files, "database")))
@@ -30,7 +30,7 @@ func TestHeartbeatDetectsRestoredDatabase(t *testing.T) {
 	const moved = "update database_identity set timeline = timeline - 1"
 	for name, c := range map[string]struct {
 		change  func(*testing.T, *modeltest.Bundle)
-		noticed string // part of its signs; empty: it is not
+		noticed string // a part of the evidence; empty: no restore is noticed
 	}{
 		"goes on": {func(*testing.T, *modeltest.Bundle) {}, ""},
 		"one behind": {func(t *testing.T, b *modeltest.Bundle) {
@@ -93,8 +93,8 @@ func TestHeartbeatDetectsRestoredDatabase(t *testing.T) {
 	}
 }
 
-// A payment since the last heartbeat that is unknown here shows a restore,
-// where no worker has run since.
+// A payment after the last heartbeat that the database does not know shows a restore, if
+// no worker has run since.
 func TestReportOfUnknownPaymentOpensRestore(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -114,7 +114,7 @@ func reportUnknown(t *testing.T, b *modeltest.Bundle) {
 	require.NoError(t, err)
 }
 
-// simulateRestore makes a database that was set back, and the server notice it.
+// simulateRestore sets a database back and makes the server notice it.
 func simulateRestore(t *testing.T, b *modeltest.Bundle) {
 	t.Helper()
 	require.Nil(t, modeltest.RecordHeartbeats(t, b.Service, 2))
@@ -206,14 +206,15 @@ func TestFinishRestoreRequiresEveryPaymentAnswered(t *testing.T) {
 	require.Nil(t, modeltest.RecordHeartbeats(t, b.Service, 2))
 }
 
-// newServiceOnServer is the domain on another server's copy of the database, with the same files.
+// newServiceOnServer returns the domain on another server's copy of the database, with
+// the same files.
 func newServiceOnServer(t *testing.T, server *devpg.Server, folder string) (*model.Service, *store.Database) {
 	t.Helper()
 	return modeltest.NewServiceAt(t, server.URL("quiet"), folder)
 }
 
-// A standby that has everything goes on by itself when it is promoted; a base backup
-// that is started in its place does not.
+// A promoted standby that has everything continues by itself; a base backup that is
+// started in its place does not.
 func TestHeartbeatAcceptsPromotionAndDetectsBackup(t *testing.T) {
 	t.Parallel()
 	primary, err := devpg.Start(t.Context(), devpg.Options{})

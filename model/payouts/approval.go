@@ -89,8 +89,8 @@ func (s *Service) Approve(ctx context.Context, actor actor.Actor, in ApprovalReq
 		})
 }
 
-// Release releases now a payout that has its required approvals. A payout that is
-// already out is returned unchanged. Operators only. Errors: not_found,
+// Release releases a payout that has its required approvals. A payout that was already
+// sent is returned unchanged. Operators only. Errors: not_found,
 // validation_failed, state_conflict with what is missing.
 func (s *Service) Release(ctx context.Context, actor actor.Actor, in ReleaseRequest) (*wire.Payout, error) {
 	return s.changePayoutAsOperator(ctx, actor, in.PayoutID, in.Note, audit.OperationReleasePayout, nil,

@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// keysOf are the keys that the rail saw, in order.
+// keysOf returns the keys that the rail received, in order.
 func keysOf(b *modeltest.Bundle) []string {
 	var keys []string
 	for _, order := range b.Rail.Orders {
@@ -97,8 +97,8 @@ func TestReplacementsCountTheRailKeyOn(t *testing.T) {
 	}
 }
 
-// TestNextPartIsCountedFromTheHighest lets a part be paid again before the storm
-// grows: the key of the next part must not depend on how often another one came back.
+// TestNextPartIsCountedFromTheHighest pays a part again before the storm grows: the key
+// of the next part must not depend on the number of returns of another part.
 func TestNextPartIsCountedFromTheHighest(t *testing.T) {
 	t.Parallel()
 	keys := map[bool]string{}

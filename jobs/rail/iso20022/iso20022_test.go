@@ -44,11 +44,11 @@ func newFile(orders ...rail.Instruction) bankfile.PaymentFile {
 	return bankfile.PaymentFile{ID: "PPT-20261121-0A1B2C3D4E5F", CreatedAt: time.Date(2026, 11, 21, 10, 0, 0, 0, time.UTC), Orders: orders}
 }
 
-// update writes testdata again.
+// update rewrites testdata.
 var update = flag.Bool("update", false, "write the golden files")
 
-// requireGolden holds a file against the committed one, which the schema of ISO 20022 is
-// held against by make test/interop.
+// requireGolden compares a file with the committed one, which make test/interop validates
+// against the schema of ISO 20022.
 func requireGolden(t *testing.T, name, text string) {
 	t.Helper()
 	path := filepath.Join("testdata", name)
@@ -126,7 +126,8 @@ func readLines(t *testing.T, text string) (lines []rail.Line, err error) {
 	return lines, err
 }
 
-// status is a bank's report, and booked a statement, as their schemas have them.
+// status returns a bank's status report, and booked a statement, in the form of their
+// schemas.
 var (
 	//go:embed testdata/pain.002.xml
 	status string
@@ -163,7 +164,7 @@ func TestStatusReports(t *testing.T) {
 	require.Equal(t, rail.Line{Key: "01jd8mvkq3ex9b6r5vffh3f2gc-0000000c", Reference: "s3", Status: rail.InFlight, Date: day}, lines[2], "what is not said of a payment is said of all")
 }
 
-// unlisted takes the payments out of a status report.
+// unlisted removes the payments from a status report.
 func unlisted(text string) string {
 	from, to := strings.Index(text, "<TxInfAndSts>"), strings.LastIndex(text, "</TxInfAndSts>")+len("</TxInfAndSts>")
 	return text[:from] + text[to:]
@@ -181,8 +182,8 @@ func TestStatements(t *testing.T) {
 	}, lines)
 }
 
-// TestOnlyWhatIsBookedMovedMoney changes one entry of the statement: money that came
-// back, and money that left.
+// TestOnlyWhatIsBookedMovedMoney changes one entry of the statement: money that was
+// returned, and money that was paid.
 func TestOnlyWhatIsBookedMovedMoney(t *testing.T) {
 	t.Parallel()
 	const out, back = 0, 1

@@ -67,8 +67,8 @@ func TestAFileIsReadBackByTheLibrary(t *testing.T) {
 	require.NotEqual(t, entries[0].TraceNumber, entries[1].TraceNumber)
 }
 
-// sentBack is the file of a bank about the first entry, with the addenda that mark makes
-// of it.
+// sentBack returns the file of a bank about the first entry, with the addenda that mark
+// makes from it.
 func sentBack(t *testing.T, mark func(*ach.EntryDetail)) []byte {
 	t.Helper()
 	file, err := ach.NewReader(bytes.NewReader(writeFile(t))).Read()

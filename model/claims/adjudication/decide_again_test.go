@@ -23,8 +23,8 @@ func TestDeferredClaimIsNotWrittenWithoutNews(t *testing.T) {
 	require.Equal(t, before, b.OnlyClaim(policy))
 }
 
-// TestDecisionIsNotDatedBeforeTheClaimsLastEntry lets the last timeline entry be of a
-// server whose clock is ahead.
+// TestDecisionIsNotDatedBeforeTheClaimsLastEntry has a last timeline entry from a server
+// whose clock is ahead.
 func TestDecisionIsNotDatedBeforeTheClaimsLastEntry(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -18,10 +18,10 @@ import (
 	"parapet/model/wire"
 )
 
-// paris is where quakes are rare: a large circle can be insured.
+// paris has few earthquakes: a large circle can be insured there.
 var paris = hazard.Point{Latitude: 48.86, Longitude: 2.35}
 
-// northOf is a point on the same meridian.
+// northOf returns a point on the same meridian.
 func northOf(p hazard.Point, km float64) hazard.Point {
 	return hazard.Point{Latitude: p.Latitude + km/111.195, Longitude: p.Longitude}
 }

@@ -14,8 +14,8 @@ import (
 	"parapet/model/wire"
 )
 
-// manyPolicies adds a book of 500,000 policies to BenchmarkEvaluateRain, and makes that
-// of BenchmarkEndOfSpell ten times as large.
+// manyPolicies enables BenchmarkEvaluateRain with 500,000 policies, and makes the book of
+// BenchmarkEndOfSpell ten times as large.
 var manyPolicies = flag.Bool("rain.many", false, "match rain with 500,000 policies at one station, too, and end a spell of 50,000")
 
 // atOneStation copies a bound policy, with its quote, at its own station.
@@ -27,7 +27,8 @@ const atOneStation = `with copies as (select gen_random_uuid() as quote, gen_ran
 	insert into policies select copy.* from (select p from policies p limit 1) as one (p), copies c,
 		lateral jsonb_populate_record(one.p, jsonb_build_object('id', c.policy, 'quote_id', c.quote, 'partner_reference', null)) as copy`
 
-// manyAtOneStation is a station with so many copies of one policy, 300 days after its start.
+// manyAtOneStation returns a station with so many copies of one policy, 300 days after
+// its start.
 func manyAtOneStation(b *testing.B, policies int) (*modeltest.Bundle, *wire.Policy, time.Time) {
 	b.Helper()
 	m := modeltest.New(b, modeltest.WithoutChecks())
@@ -40,7 +41,7 @@ func manyAtOneStation(b *testing.B, policies int) (*modeltest.Bundle, *wire.Poli
 	return m, policy, modeltest.FirstWholeDay(policy.EffectiveAt)
 }
 
-// evaluateAll matches what was observed last.
+// evaluateAll runs matching for the last observations.
 func evaluateAll(b *testing.B, m *modeltest.Bundle) {
 	b.Helper()
 	for job := m.TakeJobIfAny(); job != nil; job = m.TakeJobIfAny() {
@@ -49,10 +50,10 @@ func evaluateAll(b *testing.B, m *modeltest.Bundle) {
 }
 
 // BenchmarkEvaluateRain records and matches one more reading of a wet spell at a station
-// with many policies. No policy can be paid by it, and none is read: the work grows
-// with the days and not with the policies. Every spell has twenty days before the clock runs, and a
-// reading revises one of them: one spell that grew with each reading would make an
-// operation dearer the more of them there are.
+// with many policies. The reading cannot pay any policy, and no policy is read: the work
+// grows with the days and not with the policies. Every spell has twenty days before the
+// clock runs, and a reading revises one of them, so that the cost of an operation does
+// not depend on their number.
 func BenchmarkEvaluateRain(b *testing.B) {
 	sizes := []int{50_000}
 	if *manyPolicies {
@@ -75,8 +76,8 @@ func BenchmarkEvaluateRain(b *testing.B) {
 	}
 }
 
-// BenchmarkEndOfSpell ends a spell that pays every policy of a station a part of its
-// limit: the dry days are recorded, and each policy is judged and gets its claim.
+// BenchmarkEndOfSpell ends a spell that pays a part of its limit to every policy of a
+// station: the dry days are recorded, and each policy gets a claim with a decision.
 func BenchmarkEndOfSpell(b *testing.B) {
 	policies := 5_000
 	if *manyPolicies {

@@ -168,7 +168,7 @@ func TestRetractionBeforeReleaseHoldsPendingPayout(t *testing.T) {
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
 	claim := b.OnlyClaim(policy)
 	require.Equal(t, "pending", modeltest.OnlyPayout(t, b, claim).Status)
-	_, err := b.DB.Pool.Exec(t.Context(), "update claims set retraction = 'held'") // as if the hold were about to be written
+	_, err := b.DB.Pool.Exec(t.Context(), "update claims set retraction = 'held'") // this simulates a hold that is about to be written
 	require.NoError(t, err)
 	_, _, err = b.Service.Releases.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", claim.Payouts[0].ID)
 	require.NoError(t, err)

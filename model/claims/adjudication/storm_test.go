@@ -47,7 +47,7 @@ func TestStrongerStormPaysDifference(t *testing.T) {
 	require.Equal(t, claim, b.OnlyClaim(policy), "a storm that abates takes nothing back")
 }
 
-// TestStrongerStormReopensClosedClaim lets the rail confirm the first part before the
+// TestStrongerStormReopensClosedClaim makes the rail confirm the first part before the
 // storm is over.
 func TestStrongerStormReopensClosedClaim(t *testing.T) {
 	t.Parallel()
@@ -68,8 +68,8 @@ func TestStrongerStormReopensClosedClaim(t *testing.T) {
 	require.Equal(t, "closed", b.OnlyClaim(policy).Status)
 }
 
-// TestStrongerStormAboveAutomaticLimitNeedsApproval pays two parts of 80,000, each
-// below the 100,000 that go out without an operator.
+// TestStrongerStormAboveAutomaticLimitNeedsApproval pays two parts of 80,000, each below
+// the 100,000 that are paid without an operator.
 func TestStrongerStormAboveAutomaticLimitNeedsApproval(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -124,7 +124,7 @@ func TestRepeatedEvaluationIncreasesClaimOnce(t *testing.T) {
 	require.Len(t, b.OnlyClaim(policy).Payouts, 2)
 
 	before := b.CountRows()
-	b.RunJobs() // the second passes
+	b.RunJobs() // this runs the second pass
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
 	require.Equal(t, before, b.CountRows())
 }

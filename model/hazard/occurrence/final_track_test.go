@@ -13,7 +13,7 @@ import (
 	"parapet/model/wire"
 )
 
-// atSea is far from Miami.
+// atSea is a point far from Miami.
 var atSea = hazard.Point{Latitude: 20, Longitude: -60}
 
 // preliminaryStorm returns a policy with a claim that waits for a storm of two

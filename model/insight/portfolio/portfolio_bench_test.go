@@ -14,8 +14,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// crowd moves a tenth of the spread policies around Hualien, gives policies one of
-// three currencies, and every hundredth one a paid claim.
+// crowd moves a tenth of the policies to Hualien, gives each policy one of three
+// currencies, and every hundredth one a paid claim.
 var crowd = []string{
 	`update policies set currency = (array['USD', 'EUR', 'JPY'])[1 + abs(hashtext(id::text)) % 3]`,
 	`update policies set
@@ -30,7 +30,7 @@ var crowd = []string{
 	`vacuum analyze policies`, `analyze claims`, `analyze payouts`,
 }
 
-// crowded is a book of so many policies.
+// crowded returns a book of so many policies.
 func crowded(b *testing.B, policies int) *modeltest.Bundle {
 	b.Helper()
 	m := modeltest.New(b, modeltest.WithoutChecks())
@@ -42,8 +42,8 @@ func crowded(b *testing.B, policies int) *modeltest.Bundle {
 	return m
 }
 
-// against reports how long ours takes, and how many times as long as bare: the
-// median of rounds in which the two take turns, so that it holds on a busy machine.
+// against reports how long our code takes, and its ratio to the bare code: the median of
+// rounds in which the two take turns, so that it is stable on a busy machine.
 func against(b *testing.B, ours, bare func()) {
 	b.Helper()
 	timed := func(do func()) float64 {
@@ -62,8 +62,8 @@ func against(b *testing.B, ours, bare func()) {
 	b.ReportMetric(ratios[len(ratios)/2], "x-bare")
 }
 
-// BenchmarkPortfolio sums 100,000 policies. Bare is one pass over the policies
-// that sums what is left of their limits by currency, in plain SQL.
+// BenchmarkPortfolio sums 100,000 policies. The bare code is one pass over the policies
+// that sums the remaining limits by currency, in plain SQL.
 func BenchmarkPortfolio(b *testing.B) {
 	m := crowded(b, 100_000)
 	bare := func() {
@@ -94,9 +94,9 @@ func BenchmarkPortfolio(b *testing.B) {
 	})
 }
 
-// BenchmarkExposure asks what an earthquake under 10,000 of 100,000 policies would
-// cost, and one that touches none. Bare reads the covers in its way and nothing
-// else.
+// BenchmarkExposure computes the cost of an earthquake under 10,000 of 100,000 policies,
+// and of one that touches none. The bare code reads only the covers that the earthquake
+// touches.
 func BenchmarkExposure(b *testing.B) {
 	m := crowded(b, 100_000)
 	bare := func() {

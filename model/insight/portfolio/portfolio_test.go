@@ -21,7 +21,7 @@ import (
 	"parapet/model/wire"
 )
 
-// book is a generated book and every record of it, as operators read them.
+// book is a generated book with every record of it, as operators read them.
 type book struct {
 	*modeltest.Bundle
 
@@ -29,8 +29,8 @@ type book struct {
 	claims   []wire.Claim
 }
 
-// sell binds policies of two partners, in several products and currencies, over
-// some months; earthquakes pay some of them, and the rail leaves some in doubt.
+// sell binds policies of two partners, in several products and currencies, over some
+// months; earthquakes pay some of them, and some payouts stay in doubt.
 func sell(t *testing.T) book {
 	t.Helper()
 	b := modeltest.New(t)
@@ -69,7 +69,7 @@ func sell(t *testing.T) book {
 	return book{Bundle: b}.read(t)
 }
 
-// euro pays a policy to a bank account in its own currency.
+// euro records a bank account in euro, the policy's currency.
 func euro(policy *wire.Policy) payouts.MethodRequest {
 	in := modeltest.PolicyIBANMethod(policy.ID)
 	in.Currency = policy.Premium.Currency
@@ -104,7 +104,7 @@ func (b book) sums(t *testing.T, who actor.Actor, f portfolio.Filter, by ...port
 	return lines
 }
 
-// cell is where a policy lies, said another way than Postgres says it.
+// cell computes the cell of a policy in Go, independently of the SQL.
 func cell(p *wire.Policy) string {
 	if p.Cover.Place.Station != "" {
 		return p.Cover.Place.Station
@@ -113,7 +113,7 @@ func cell(p *wire.Policy) string {
 	return fmt.Sprintf("%s%02d%s%03d", map[bool]string{true: "S", false: "N"}[south < 0], max(south, -south), map[bool]string{true: "W", false: "E"}[west < 0], max(west, -west))
 }
 
-// brute sums the same by going through every record.
+// brute computes the same sums in a loop over every record.
 func (b book) brute(now, from, to time.Time, key func(*wire.Policy) string) map[string]wire.BookLine {
 	lines := make(map[string]wire.BookLine)
 	for i := range b.policies {
@@ -278,7 +278,7 @@ func valuesOf(figures map[string]wire.StatusFigure) func(func(wire.StatusFigure)
 	}
 }
 
-// doubted compares the money in doubt with the payouts one by one.
+// doubted compares the figures of money in doubt with the payouts, one by one.
 func (b book) doubted(t *testing.T, p *portfolio.Portfolio) {
 	t.Helper()
 	got, err := p.Doubt(t.Context())
@@ -342,7 +342,7 @@ func TestASeriesHasEveryBucket(t *testing.T) {
 	}
 }
 
-// point compares one bucket with the records one by one.
+// point compares one point of the series with the records, one by one.
 func (b book) point(t *testing.T, currency string, point wire.SeriesPoint) {
 	t.Helper()
 	in := func(at *time.Time) bool { return at != nil && !at.Before(point.From) && at.Before(point.To) }

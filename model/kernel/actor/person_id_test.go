@@ -16,7 +16,7 @@ import (
 	"parapet/model/underwriting/capacity"
 )
 
-// operatorAt is the person with this subject at an issuer.
+// operatorAt returns the person with this subject at an issuer.
 func operatorAt(issuer, subject, name string) actor.Actor {
 	actor := modeltest.Operator()
 	actor.Issuer, actor.Subject, actor.Name = issuer, subject, name
@@ -49,8 +49,9 @@ func TestApprovalsCountPeopleByIssuerAndSubject(t *testing.T) {
 	require.Equal(t, []string{modeltest.Issuer, otherIssuer}, []string{*notes.Data[0].AuthorIssuer, *notes.Data[1].AuthorIssuer})
 }
 
-// TestApprovalWithoutIssuerCountsForEveryIssuer has an approval of before issuers were
-// recorded: the approver is unknown, and no person may approve twice.
+// TestApprovalWithoutIssuerCountsForEveryIssuer has an approval from before issuers were
+// recorded: its approver may be anybody with that subject, and no person may approve
+// twice.
 func TestApprovalWithoutIssuerCountsForEveryIssuer(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -95,7 +96,8 @@ func TestIdempotencyKeysBelongToOnePerson(t *testing.T) {
 	require.NoError(t, record("emsc", "em7"))
 }
 
-// TestRecordsNameOperatorsByIssuerAndSubject does whatever leaves an operator's name.
+// TestRecordsNameOperatorsByIssuerAndSubject runs every operation that stores an
+// operator's name.
 func TestRecordsNameOperatorsByIssuerAndSubject(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

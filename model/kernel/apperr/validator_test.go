@@ -17,8 +17,8 @@ import (
 	"parapet/model/wire"
 )
 
-// Whatever a door could not read, no operation acts on the rest of it: no
-// transaction, no row, no file.
+// A request with a field that the API could not parse changes nothing: no transaction, no
+// row, no file.
 func TestUnparsedRequestChangesNothing(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Postgres refuses a prepared statement once whose columns have another type since a
-// migration; the driver then prepares it again on that connection.
+// When a migration changed the type of a column, Postgres refuses a prepared statement
+// once; the driver then prepares it again on that connection.
 func TestScannerFollowsColumnTypesThatAMigrationChanges(t *testing.T) {
 	t.Parallel()
 	s, db := openSamples(t)

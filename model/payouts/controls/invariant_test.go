@@ -17,7 +17,7 @@ import (
 	"parapet/model/underwriting"
 )
 
-// forgeries are changes by hand; each breaks an invariant.
+// forgeries are changes of rows by hand; each violates an invariant.
 var forgeries = map[string][]string{
 	"inv_postings_balance":       {"update ledger_entries set amount = amount + 1 where account = 'payout'"},
 	"inv_ledger_matches_payouts": {"delete from ledger_entries where account = 'payout'", "update payouts set amount = amount + 1", "update ledger_entries set currency = 'EUR' where payout_id is not null"},

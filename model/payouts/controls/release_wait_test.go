@@ -15,8 +15,8 @@ import (
 	"parapet/model/payouts/release"
 )
 
-// stopping stops releases in the background. Each time the stop finds something leaving
-// it says so on waits and goes on when that was received.
+// stopping stops releases in the background. Each time the stop finds running sends, it
+// sends to waits and continues when the value was received.
 type stopping struct {
 	waits  chan struct{}
 	answer chan *controls.ReleasesStopped
@@ -46,7 +46,7 @@ func (s *stopping) start(t *testing.T, b *modeltest.Bundle) {
 	}()
 }
 
-// waiting fails when the stop answers instead of waiting.
+// waiting fails if the stop answers and does not wait.
 func (s *stopping) waiting(t *testing.T) {
 	t.Helper()
 	select {
@@ -56,7 +56,7 @@ func (s *stopping) waiting(t *testing.T) {
 	}
 }
 
-// answered lets the stop look until it answers.
+// answered lets the stop poll until it answers.
 func (s *stopping) answered() *controls.ReleasesStopped {
 	for {
 		select {
@@ -67,7 +67,7 @@ func (s *stopping) answered() *controls.ReleasesStopped {
 	}
 }
 
-// TestNoIntentCommitsAfterAStop holds an intent up between its look for a stop and its
+// TestNoIntentCommitsAfterAStop delays an intent between its check for a stop and its
 // commit: the stop must not answer before the intent has ended.
 func TestNoIntentCommitsAfterAStop(t *testing.T) {
 	t.Parallel()
@@ -160,8 +160,8 @@ func TestStopAnswersWithWhatIsLeavingAfterAMinute(t *testing.T) {
 	require.NotContains(t, string(again.Body), order.Key, "the same request again looks again")
 }
 
-// TestSendEndsWithItsSession kills the session that permits sends: what is being sent
-// ends at once, and a stop that does not wait for it any more is right.
+// TestSendEndsWithItsSession kills the session that permits sends: the running sends end
+// at once, so the stop need not wait for them.
 func TestSendEndsWithItsSession(t *testing.T) {
 	t.Parallel()
 	b, _ := modeltest.NewReadyPayout(t)

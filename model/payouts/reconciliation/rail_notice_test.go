@@ -6,8 +6,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// notice sends the rail's notice that it paid under one of the keys. What a report said of
-// a key stands above it, and a later refusal takes it back.
+// notice sends the rail's notice that it paid under one of the keys. A report about a key
+// overrides the notice, and a later refusal revokes it.
 func (s *chainStory) notice() {
 	key := s.RailKey(s.first.ID, 1+s.random.IntN(len(s.Claim(s.claim.ID).Payouts)+2))
 	known := modeltest.ReportRailPayment(s.t, s.Bundle, key)

@@ -13,8 +13,8 @@ import (
 	"parapet/model/payouts/reconciliation"
 )
 
-// BenchmarkReconcile takes and matches a report of 100,000 lines: half tell of a
-// payout in flight, half are unknown and become exceptions.
+// BenchmarkReconcile imports and matches a report of 100,000 lines: half of them name a
+// payout in flight, the others are unknown and become exceptions.
 func BenchmarkReconcile(b *testing.B) {
 	d := modeltest.New(b, modeltest.WithoutChecks())
 	policy := d.QuoteAndBind("quake-circle", nil)

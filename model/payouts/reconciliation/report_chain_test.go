@@ -25,9 +25,9 @@ var (
 	reportStates = flag.Int("report-states", 150, "of how many states TestReportIsImportedWhateverThePayoutState reports")
 )
 
-// chainStory plays random answers, decisions and report lines on the payouts of one
-// claim that replace each other, and knows from the lines, and from notices, under which
-// keys money has arrived and not come back.
+// chainStory applies random answers, decisions and report lines to the payouts of one
+// claim that replace each other. From the lines and the notices it knows under which keys
+// money has arrived and was not returned.
 type chainStory struct {
 	*modeltest.Bundle
 
@@ -37,7 +37,7 @@ type chainStory struct {
 	first   wire.Payout
 	arrived map[string]bool
 
-	promised map[string]bool // by a notice alone
+	promised map[string]bool // only a notice shows the payment
 	reported map[string]bool // keys of settled and returned lines
 	sent     int
 	lines    int
@@ -60,7 +60,7 @@ func newChainStory(t *testing.T, seed uint64) *chainStory {
 	return s
 }
 
-// report brings one line that is news: its date and reference are its own.
+// report imports one new line: its date and reference are unique.
 func (s *chainStory) report() {
 	payouts := s.Claim(s.claim.ID).Payouts
 	status := []string{"settled", "settled", "returned", "returned", "rejected", "underway"}[s.random.IntN(6)]
@@ -81,12 +81,12 @@ func (s *chainStory) report() {
 	if status != "underway" {
 		delete(s.promised, key)
 	}
-	if done.Results["returned"] > 0 { // a rejection after the acceptance: the notice of that can be repeated
+	if done.Results["returned"] > 0 { // a rejection after the acceptance: the notice of it can be repeated
 		s.reported[key] = true
 	}
 }
 
-// operate does what an operator may do with each payout; most is refused.
+// operate performs the operator's actions on each payout; most are refused.
 func (s *chainStory) operate() {
 	payouts := s.Claim(s.claim.ID).Payouts
 	payout := payouts[s.random.IntN(len(payouts))]
@@ -112,8 +112,8 @@ func (s *chainStory) operate() {
 	}
 }
 
-// work sends what may go out, and nothing may where money has arrived under another
-// key.
+// work sends the payouts that are due. None may be sent if money has arrived under
+// another key.
 func (s *chainStory) work() {
 	s.RunJobs()
 	for _, order := range s.Rail.Orders[s.sent:] {
@@ -126,7 +126,7 @@ func (s *chainStory) work() {
 	s.AdvanceClock(time.Minute)
 }
 
-// TestArrivedMoneyBlocksAllReplacements plays random stories.
+// TestArrivedMoneyBlocksAllReplacements runs random sequences of events.
 func TestArrivedMoneyBlocksAllReplacements(t *testing.T) {
 	t.Parallel()
 	for seed := range *reportChains {
@@ -142,8 +142,8 @@ func TestArrivedMoneyBlocksAllReplacements(t *testing.T) {
 	}
 }
 
-// TestLateSettlementBlocksReplacementOfReplacement pays what took the place of a
-// payout that was given up, gets it back, and then hears that the first one arrived.
+// TestLateSettlementBlocksReplacementOfReplacement pays the replacement of a payout that
+// was given up, has it returned, and then imports that the first payout arrived.
 func TestLateSettlementBlocksReplacementOfReplacement(t *testing.T) {
 	t.Parallel()
 	for _, approved := range []bool{false, true} {
@@ -171,8 +171,8 @@ func TestLateSettlementBlocksReplacementOfReplacement(t *testing.T) {
 	}
 }
 
-// TestReturnAfterALateSettlementStartsABarredReplacement hears first that the money of
-// the first payout arrived, and then that the second one came back.
+// TestReturnAfterALateSettlementStartsABarredReplacement imports first that the money of
+// the first payout arrived, and then that the second one was returned.
 func TestReturnAfterALateSettlementStartsABarredReplacement(t *testing.T) {
 	t.Parallel()
 	for _, together := range []bool{false, true} {
@@ -198,7 +198,8 @@ func TestReturnAfterALateSettlementStartsABarredReplacement(t *testing.T) {
 	}
 }
 
-// TestUndoneReturnIsAnExceptionAndBarsTheReplacement settles, returns and settles again.
+// TestUndoneReturnIsAnExceptionAndBarsTheReplacement imports a settlement, a return and
+// the settlement again.
 func TestUndoneReturnIsAnExceptionAndBarsTheReplacement(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := modeltest.NewPayoutWithAnswer(t, modeltest.Accepted)
@@ -222,8 +223,8 @@ func TestUndoneReturnIsAnExceptionAndBarsTheReplacement(t *testing.T) {
 	require.Len(t, b.Rail.Orders, 1)
 }
 
-// TestLineIsJudgedByTheRailOfItsKey changes the rail between a payout's keys: what the
-// first rail reports under its key counts; a report of another rail under it is unknown.
+// TestLineIsJudgedByTheRailOfItsKey changes the rail between a payout's keys: a report of
+// the first rail about its key counts; a report of another rail about it is unknown.
 func TestLineIsJudgedByTheRailOfItsKey(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := modeltest.NewPayoutWithAnswer(t, modeltest.Unknown)
@@ -243,8 +244,8 @@ func TestLineIsJudgedByTheRailOfItsKey(t *testing.T) {
 	require.Equal(t, "rail_mismatch", *modeltest.OnlyPayout(t, b, claim).BlockedReason)
 }
 
-// TestArrivalBeforeReleaseBlocksPayout writes down that the money arrived when
-// the replacement is about to be approved, and when it is about to be sent.
+// TestArrivalBeforeReleaseBlocksPayout records the arrival of the money when the
+// replacement is about to be approved, and when it is about to be sent.
 func TestArrivalBeforeReleaseBlocksPayout(t *testing.T) {
 	t.Parallel()
 	for _, sending := range []bool{false, true} {
@@ -271,8 +272,8 @@ func TestArrivalBeforeReleaseBlocksPayout(t *testing.T) {
 	}
 }
 
-// TestLineIsJudgedByTheBankOfItsKey reports an order by another bank under the name of the
-// rail that was given it, before and after two operators declare them to be one.
+// TestLineIsJudgedByTheBankOfItsKey imports a report about an order from another bank
+// with the same rail name, before and after two operators declare that both are one bank.
 func TestLineIsJudgedByTheBankOfItsKey(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

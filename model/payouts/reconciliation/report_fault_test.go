@@ -15,8 +15,8 @@ import (
 	"parapet/model/payouts/reconciliation"
 )
 
-// TestPayoutResolvedByHandIsReportedMissingAndConfirmed resolves a payout whose only
-// answer never came: no rail had been named.
+// TestPayoutResolvedByHandIsReportedMissingAndConfirmed resolves a payout that got no
+// answer, so that its row names no rail.
 func TestPayoutResolvedByHandIsReportedMissingAndConfirmed(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := modeltest.NewPayoutWithAnswer(t, modeltest.Unknown)
@@ -34,8 +34,8 @@ func TestPayoutResolvedByHandIsReportedMissingAndConfirmed(t *testing.T) {
 	require.Empty(t, modeltest.OpenExceptions(t, b))
 }
 
-// TestReportIsImportedWhateverThePayoutState writes payouts in random states with random members
-// missing, as no operation leaves them, and reports lines about them.
+// TestReportIsImportedWhateverThePayoutState writes payouts in random states with random
+// members missing, which no operation creates, and imports lines about them.
 func TestReportIsImportedWhateverThePayoutState(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
@@ -56,7 +56,7 @@ func TestReportIsImportedWhateverThePayoutState(t *testing.T) {
 			where id = (select id from payouts order by id limit 1)`,
 			status, one("rail_mismatch", "operator_hold", "approval_required", "rail_rejected"), oneOrNone(random, "scripted", "another"), oneOrNone(random, "ref-1", "ref-2"),
 			random.IntN(2) == 0, random.IntN(2) == 0, 1+random.IntN(3), random.IntN(3))
-		if err != nil { // a later payout stands in its place
+		if err != nil { // a later payout exists already
 			_, err = b.DB.Pool.Exec(t.Context(), "delete from payouts where replaces_payout_id is not null")
 			require.NoError(t, err)
 			continue
@@ -87,8 +87,8 @@ func oneOrNone(random *rand.Rand, values ...string) *string {
 	return nil
 }
 
-// TestLineThatFailsIsSetAsideAndTheOthersAreMatched lets Postgres refuse what one line
-// would write.
+// TestLineThatFailsIsSetAsideAndTheOthersAreMatched makes Postgres refuse the changes of
+// one line.
 func TestLineThatFailsIsSetAsideAndTheOthersAreMatched(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())

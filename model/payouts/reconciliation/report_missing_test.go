@@ -20,8 +20,8 @@ func TestMissingPayoutIsDescribedWithItsOrder(t *testing.T) {
 	require.Equal(t, payout.Amount, *found[0].Amount)
 }
 
-// TestAdoptedReplacementShowsTheAccountThatWasPaid reports a replacement as paid that this
-// database never sent and that shows no account.
+// TestAdoptedReplacementShowsTheAccountThatWasPaid imports that a replacement was paid
+// which this database never sent and which shows no account.
 func TestAdoptedReplacementShowsTheAccountThatWasPaid(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := modeltest.NewPayoutWithAnswer(t, modeltest.Accepted)

@@ -20,8 +20,8 @@ func reportedRefusals(t *testing.T, b *modeltest.Bundle) []bool {
 	return reported
 }
 
-// TestReportedRefusalInDoubtIsConfirmedBeforeTheNextKey loses the bank's answer, which
-// had paid, and reads a report that says it refused.
+// TestReportedRefusalInDoubtIsConfirmedBeforeTheNextKey loses the answer of a bank that
+// paid, and imports a report that shows a refusal.
 func TestReportedRefusalInDoubtIsConfirmedBeforeTheNextKey(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := modeltest.NewPayoutWithAnswer(t, modeltest.Unknown)
@@ -39,8 +39,8 @@ func TestReportedRefusalInDoubtIsConfirmedBeforeTheNextKey(t *testing.T) {
 	require.Contains(t, modeltest.OpenExceptions(t, b), "contradiction")
 }
 
-// TestReportedRefusalWaitsForTheCallThatIsRunning reads the report while a worker has the
-// order: no other worker gets it, and the rail's answer overrides the report.
+// TestReportedRefusalWaitsForTheCallThatIsRunning imports the report while a worker has
+// the order: no other worker gets it, and the rail's answer overrides the report.
 func TestReportedRefusalWaitsForTheCallThatIsRunning(t *testing.T) {
 	t.Parallel()
 	for name, answer := range map[string]payouts.RailAnswer{"accepted": modeltest.Accepted, "refused": modeltest.Refused} {
@@ -61,7 +61,7 @@ func TestReportedRefusalWaitsForTheCallThatIsRunning(t *testing.T) {
 	}
 }
 
-// TestRepeatedReportedRefusalAsksOnce reads two reports that say the same.
+// TestRepeatedReportedRefusalAsksOnce imports two reports with the same refusal.
 func TestRepeatedReportedRefusalAsksOnce(t *testing.T) {
 	t.Parallel()
 	b, claim, payout := modeltest.NewPayoutWithAnswer(t, modeltest.Unknown)

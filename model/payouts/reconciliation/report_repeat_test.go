@@ -19,8 +19,8 @@ func dated(l reconciliation.ReportLine, day int, reference string) reconciliatio
 	return l
 }
 
-// TestRepeatedReturnDoesNotTakeBackALaterArrival lets a statement repeat the lines of
-// earlier ones after a return was undone.
+// TestRepeatedReturnDoesNotTakeBackALaterArrival imports a statement that repeats the
+// lines of earlier ones after a return was undone.
 func TestRepeatedReturnDoesNotTakeBackALaterArrival(t *testing.T) {
 	t.Parallel()
 	for name, undone := range map[string]int{"on a later day": 4, "on the same day": 3} {
@@ -37,7 +37,7 @@ func TestRepeatedReturnDoesNotTakeBackALaterArrival(t *testing.T) {
 	}
 }
 
-// TestReturnOlderThanTheArrivalDoesNotTakeItBack brings the statements in another order.
+// TestReturnOlderThanTheArrivalDoesNotTakeItBack imports the statements in another order.
 func TestReturnOlderThanTheArrivalDoesNotTakeItBack(t *testing.T) {
 	t.Parallel()
 	b, claim, first := modeltest.NewPayoutWithAnswer(t, modeltest.Mismatched)

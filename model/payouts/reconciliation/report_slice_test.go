@@ -23,8 +23,8 @@ func TestReturnRepeatedWithinOneReportDoesNotTakeBackTheArrival(t *testing.T) {
 	requireNotPaidAgain(t, b, claim)
 }
 
-// TestOrderUnderwayWithAnotherAmountIsNotAnArrival reports an order of another modeltest.NewUSD that
-// this database never sent. It has not paid yet: an operator may cancel it.
+// TestOrderUnderwayWithAnotherAmountIsNotAnArrival reports an order with another amount
+// that this database never sent. It has not paid yet: an operator may cancel it.
 func TestOrderUnderwayWithAnotherAmountIsNotAnArrival(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -69,7 +69,7 @@ func TestReturnAfterAnUndoneReturnInOneReportTakesBackTheArrival(t *testing.T) {
 	require.Equal(t, "approval_required", *b.Claim(claim.ID).Payouts[2].BlockedReason)
 }
 
-// TestAttemptToSendQueuesTheLineOfItsDebt has a debt appear that a report named before,
+// TestAttemptToSendQueuesTheLineOfItsDebt creates a debt that a report named before,
 // without a sweep in between.
 func TestAttemptToSendQueuesTheLineOfItsDebt(t *testing.T) {
 	t.Parallel()

@@ -16,7 +16,7 @@ import (
 	"parapet/model/wire"
 )
 
-// strangeLine is a line that names a policy and none of its debts.
+// strangeLine returns a line that names a policy and none of its debts.
 func strangeLine(policy, digest string) reconciliation.ReportLine {
 	return reconciliation.ReportLine{Key: policy + "." + digest, Reference: "lost-1", Amount: *modeltest.NewUSD(1_000), Account: "iban ····3000", Status: reconciliation.LineSettled}
 }
@@ -83,8 +83,8 @@ func TestReleasesAreNotResumedWhileALineIsUnanswered(t *testing.T) {
 	require.NoError(t, modeltest.ResumeReleases(t, b, false))
 }
 
-// lostDebt is a debt of a policy as a bank has it, and a database that was restored from
-// before the debt.
+// lostDebt is a debt that a bank knows, in a database that was restored from before the
+// debt.
 func lostDebt(t *testing.T, tables ...string) (restored *modeltest.Bundle, paid reconciliation.ReportLine, policy *wire.Policy, quake wire.ObservationInput) {
 	t.Helper()
 	first, restored := modeltest.New(t), modeltest.New(t, modeltest.WithoutChecks())
