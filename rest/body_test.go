@@ -27,7 +27,7 @@ type sampleRequest struct {
 	Tags   []string          `json:"tags,omitzero"`
 }
 
-// parseStrictly is a reading that leaves nothing to the domain: its faults are an error.
+// parseStrictly parses a body and returns its faults as an error.
 func parseStrictly(body []byte, request any) error {
 	faults, err := parseRequest(body, nil, request)
 	if err == nil && len(faults) > 0 {
@@ -164,7 +164,7 @@ func TestParseTakesOneObservationOrABatch(t *testing.T) {
 	t.Parallel()
 	var one, batch observationsRequest
 	require.Equal(t,
-		[]string{"/kind", "/source", "/source_event_id", "/stage"}, // a retraction goes without the others
+		[]string{"/kind", "/source", "/source_event_id", "/stage"}, // a retraction needs none of the others
 		errorPointers(parseStrictly([]byte(`{}`), &one)))
 	faults, err := parseRequest([]byte(`{"observations":[{"occurred_at":"yesterday","revision":"1","measures":{"wind":{"value":1}}},
 		{"source":"usgs","source_event_id":"x","kind":"earthquake","occurred_at":"2018-02-06T15:50:42Z","stage":"final","measures":{}}]}`), nil, &batch)
@@ -181,8 +181,8 @@ func TestParseTakesOneObservationOrABatch(t *testing.T) {
 	require.Equal(t, []string{"/source"}, errorPointers(parseStrictly([]byte(`{"source":"usgs","observations":[]}`), &batch)))
 }
 
-// A hostile batch stays small in memory, and no element whose fault was not
-// written down passes for a right one.
+// A hostile batch uses little memory, and no element with an unrecorded fault counts as
+// valid.
 func TestParseCountsFaultsPerBatchElement(t *testing.T) {
 	t.Parallel()
 	var batch observationsRequest

@@ -10,15 +10,15 @@ import (
 	"time"
 )
 
-// canonicalizer gives what is different in every run the same value in all of them: ids
-// are counted, instants of now become instants of one day, cursors, receipts,
-// secrets and hashes of events are counted too. A value keeps its length and its relations: equal stays equal, and what lies whole
-// hours later still does.
+// canonicalizer replaces values that differ in every run by fixed ones: ids are numbered,
+// instants of now become instants of one day, and cursors, receipts, secrets and hashes
+// of events are numbered too. A value keeps its length and its relations: equal values
+// stay equal, and instants that are whole hours apart stay so.
 type canonicalizer struct {
 	replacements map[string]string
 	ids          int
 	times        []timePair
-	opaque       []string // cursors and receipts, each followed by what stands for it
+	opaque       []string // cursors and receipts, each followed by its replacement
 }
 
 // timePair is a time of this run and its replacement.
@@ -33,7 +33,7 @@ var (
 	canonicalStart   = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 )
 
-// replaceVolatile is a text with everything variable in it made canonical.
+// replaceVolatile replaces every variable value in a text.
 func (c *canonicalizer) replaceVolatile(text string) string {
 	all := opaquePattern.FindAllStringSubmatch(text, -1)
 	if strings.Contains(text, `"starts_at":"`) { // the terms name the instant
@@ -53,7 +53,8 @@ func (c *canonicalizer) replaceVolatile(text string) string {
 	})
 }
 
-// registerTimes has the instants of a text stay before and after each other.
+// registerTimes registers the instants of a text in their order, which the replacements
+// keep.
 func (c *canonicalizer) registerTimes(text string) {
 	all := volatilePattern.FindAllString(text, -1)
 	slices.Sort(all)
@@ -92,7 +93,7 @@ func (c *canonicalizer) canonicalTime(value string) string {
 
 func formatTime(at time.Time) string { return at.Format("2006-01-02T15:04:05.000000Z") }
 
-// entityTag is the ETag of a body, computed from it.
+// entityTag computes the ETag of a body.
 func entityTag(body string) string {
 	sum := sha256.Sum256([]byte(body))
 	return `"` + base64.RawURLEncoding.EncodeToString(sum[:]) + `"`

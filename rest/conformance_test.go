@@ -14,7 +14,7 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// committedDocument is the OpenAPI document in the repository, ready to judge answers.
+// committedDocument is the OpenAPI document in the repository, prepared for validation.
 var committedDocument = sync.OnceValues(func() (documentChecker, error) {
 	var doc map[string]any
 	text, err := os.ReadFile("openapi.yaml")
@@ -34,9 +34,9 @@ type documentChecker struct {
 	compiler   *jsonschema.Compiler
 }
 
-var compilerMutex sync.Mutex // a compiler is not for several goroutines
+var compilerMutex sync.Mutex // a compiler is not safe for concurrent use
 
-// undeclaredHeaders are the headers of HTTP itself, which need no word in the document.
+// undeclaredHeaders are the headers of HTTP itself, which the document need not declare.
 var undeclaredHeaders = map[string]bool{
 	"Content-Type": true, "Content-Length": true, "X-Content-Type-Options": true, "Cache-Control": true,
 	"Connection": true, "Content-Security-Policy": true,
@@ -44,8 +44,8 @@ var undeclaredHeaders = map[string]bool{
 
 // requireConforms compares a response with the document's entry for its address, method
 // and status: the status and every header are declared, the body matches its schema, and
-// a problem's code is listed. An address or method outside the document is answered with
-// a problem.
+// a problem's code is listed. An address or method that the document does not have is
+// answered with a problem.
 func requireConforms(t *testing.T, r request, answer *reply) {
 	t.Helper()
 	document, err := committedDocument()
@@ -79,8 +79,8 @@ func requireConforms(t *testing.T, r request, answer *reply) {
 	}
 }
 
-// requireHeaders checks that every header is declared, and that none is missing that is
-// always there.
+// requireHeaders checks that every header is declared, and that every required header is
+// present.
 func (j documentChecker) requireHeaders(t *testing.T, what string, declared map[string]any, given http.Header) {
 	t.Helper()
 	names := map[string]bool{}
@@ -119,7 +119,7 @@ func (j documentChecker) findOperation(path, method string) (operation map[strin
 	return operation, "#/paths/" + escapePointer(path) + "/" + method
 }
 
-// resolveRef is the node itself, or what it refers to, and where that is.
+// resolveRef returns the node itself, or the node that it refers to, and its location.
 func (j documentChecker) resolveRef(node any, at string) (map[string]any, string) {
 	found, _ := node.(map[string]any)
 	reference, refers := found["$ref"].(string)
@@ -137,7 +137,7 @@ func escapePointer(token string) string {
 	return strings.NewReplacer("~", "~0", "/", "~1", "{", "%7B", "}", "%7D").Replace(token)
 }
 
-// findPath finds the path of the document that a request went to; empty without.
+// findPath returns the document's path of a request; empty if there is none.
 func (j documentChecker) findPath(called string) string {
 	called, _, _ = strings.Cut(called, "?")
 	_, called, _ = strings.Cut(called, "/v1/")

@@ -18,7 +18,7 @@ import (
 	"parapet/rest"
 )
 
-// sendRaw writes a request as it is to a real server and returns its connection.
+// sendRaw writes the bytes of a request to a real server and returns its connection.
 func sendRaw(t *testing.T, server *httptest.Server, request string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", server.Listener.Addr().String())

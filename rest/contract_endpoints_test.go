@@ -19,18 +19,19 @@ type endpointRow struct {
 	method, path, body string
 	scope              actor.Scope
 	status             int
-	foreignStatus      int // what another partner is answered
+	foreignStatus      int // status of the response to another partner
 }
 
-// An id in an address or a body; another of its kind was never given out.
+// idPattern matches an id in an address or a body; unknownID is an id of the same type that
+// was never used.
 var (
 	idPattern = regexp.MustCompile(`\b(quo|pol|clm|att|pay|pmt|occ|evt|whe|dlv)_[0-9a-z]{26}\b`)
 	unknownID = "${1}_01h455vb4pex5vsknk084sn02q"
 )
 
-// contractEndpoints tries every endpoint: the right token passes, without the
-// scope it is 403, and a foreign partner's record is 404 to the letter like one
-// that never was.
+// contractEndpoints calls every endpoint: the right token succeeds, a token without the
+// scope gets 403, and the response for a record of another partner is the same 404 as for
+// a record that never existed.
 func contractEndpoints(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)
@@ -51,7 +52,7 @@ func contractEndpoints(t *testing.T) {
 	}
 }
 
-// requireHiddenFromOthers calls for another partner.
+// requireHiddenFromOthers calls the endpoint as another partner.
 func (h *testServer) requireHiddenFromOthers(t *testing.T, e endpointRow, call request, scopes []string) {
 	t.Helper()
 	answer := h.sendAs(t, "globex", scopes, call)
@@ -125,7 +126,7 @@ func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 	}
 }
 
-// Who may do what, beyond the scope.
+// These rules limit operations beyond the scope.
 func rolesAreEnforced(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)
@@ -141,7 +142,7 @@ func rolesAreEnforced(t *testing.T) {
 	require.Equal(t, 403, status("source", "POST", "/observations", strings.Replace(h.earthquakeBody(t, "other"), "usgs", "nhc", 1)), "a source posts its own only")
 }
 
-// A rehearsal is seen by the caller's own policies only.
+// A rehearsal affects only the caller's own policies.
 func sandboxIsPerPartner(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)

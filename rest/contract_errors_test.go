@@ -41,7 +41,7 @@ var graphqlOnlyCodes = []apperr.Code{
 
 const challengePattern = `^Bearer error="%s".*, resource_metadata="http://.+"$`
 
-// contractErrors provokes every code there is.
+// contractErrors causes every error code.
 func contractErrors(t *testing.T) {
 	t.Helper()
 	w := newErrorFixture(t)
@@ -86,10 +86,10 @@ type errorFixture struct {
 	claim                          *wire.Claim
 	expiredQuote                   *wire.Quote  // expired
 	capacityQuote, moratoriumQuote *wire.Quote  // of a product without capacity, of a peril with a moratorium
-	scheduled                      *wire.Policy // whose cover begins later
+	scheduled                      *wire.Policy // its cover begins later
 	exhausted                      *wire.Policy
-	claimWithMaxAttachments        *wire.Claim // which takes no more attachments
-	weakEventID, expiredToken      string      // a quake that pays nothing, a token
+	claimWithMaxAttachments        *wire.Claim // it accepts no more attachments
+	weakEventID, expiredToken      string      // an earthquake that pays nothing, and a token
 }
 
 func newErrorFixture(t *testing.T) *errorFixture {
@@ -116,7 +116,7 @@ func newErrorFixture(t *testing.T) *errorFixture {
 	return w
 }
 
-// blockSales leaves nothing to sell of two products.
+// blockSales prevents sales of two products.
 func (w *errorFixture) blockSales(t *testing.T) {
 	t.Helper()
 	w.capacityQuote, w.moratoriumQuote = w.Quote("rain-excess", nil), w.Quote("cyclone-circle", nil)
@@ -135,7 +135,7 @@ func (w *errorFixture) sender(client, method, path, body string, headers ...stri
 	}
 }
 
-// requestErrors are the errors of requests that no operation can read.
+// requestErrors are the errors of requests that cannot be parsed.
 func (w *errorFixture) requestErrors() []errorRow {
 	quote := func(body string, headers ...string) func(*testing.T) *reply {
 		return w.sender("acme", "POST", "/quotes", body, headers...)
@@ -160,7 +160,7 @@ func (w *errorFixture) requestErrors() []errorRow {
 	}
 }
 
-// tokenErrors are about who asks.
+// tokenErrors are the errors of authentication and authorization.
 func (w *errorFixture) tokenErrors() []errorRow {
 	invalid := map[string]string{"WWW-Authenticate": fmt.Sprintf(challengePattern, "invalid_token")}
 	read := func(token string) func(*testing.T) *reply {
@@ -206,7 +206,8 @@ func (w *errorFixture) coverErrors() []errorRow {
 	}
 }
 
-// sendBoth is the answer to the second of two requests; the first must succeed.
+// sendBoth sends two requests and returns the response to the second; the first must
+// succeed.
 func (w *errorFixture) sendBoth(first, second func(*testing.T) *reply) func(*testing.T) *reply {
 	return func(t *testing.T) *reply {
 		t.Helper()
@@ -215,7 +216,7 @@ func (w *errorFixture) sendBoth(first, second func(*testing.T) *reply) func(*tes
 	}
 }
 
-// sendWhileInFlight sends a request again while the first is held up in its transaction.
+// sendWhileInFlight sends a request again while the first one waits in its transaction.
 func sendWhileInFlight(t *testing.T) *reply {
 	t.Helper()
 	h := newTestServer(t)
@@ -250,7 +251,7 @@ func (w *errorFixture) claimErrors() []errorRow {
 	}
 }
 
-// serverErrors are the refusals that are no fault of the request.
+// serverErrors are the errors that the request does not cause.
 func (w *errorFixture) serverErrors() []errorRow {
 	limits := map[string]string{
 		"Retry-After": "^1$", "RateLimit": `^"default";r=0;t=1$`, "RateLimit-Policy": `^"default";q=1;w=1$`,
@@ -274,7 +275,7 @@ func (w *errorFixture) serverErrors() []errorRow {
 	}
 }
 
-// senderTo lists quotes at a door with another configuration.
+// senderTo lists quotes on a server with another configuration.
 func (w *errorFixture) senderTo(config rest.Config) func(*testing.T) *reply {
 	config.Authenticate = w.authenticate
 	handler, err := rest.New(config)

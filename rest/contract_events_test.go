@@ -21,7 +21,7 @@ import (
 	"parapet/rest"
 )
 
-// eventRows are the sentences of section 11.
+// eventRows are the sentences of section 11 of the contract.
 var eventRows = contractSection{
 	"a_change_writes_one_event_and_one_entry": "model/events TestEveryChangeHasOneEvent",
 	"in_its_own_transaction":                  "model/modeltest CheckInvariants",
@@ -61,7 +61,8 @@ var eventRows = contractSection{
 	"one_slow_receiver_does_not_delay_others": "jobs TestHangingReceiversDelayNobody",
 }
 
-// eventTypesAreTheContract are the contract's own words; each narrows the feed, and no other does.
+// eventTypesAreTheContract checks the event types of the contract: each one filters the
+// feed, and no other is accepted.
 func eventTypesAreTheContract(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)
@@ -81,7 +82,7 @@ func eventTypesAreTheContract(t *testing.T) {
 	}
 }
 
-// createEvent is the body of one event, as it came.
+// createEvent returns the body of one event, unchanged.
 func (h *testServer) createEvent(t *testing.T) (body []byte, claim *wire.Claim) {
 	t.Helper()
 	_, _, claim = h.createClaim(t)
@@ -107,7 +108,7 @@ func eventHasContractMembers(t *testing.T) {
 	require.Contains(t, event["data"], "object")
 }
 
-// eventDataIsASnapshot asks for the claim before and after it goes on.
+// eventDataIsASnapshot reads the claim before and after it changes.
 func eventDataIsASnapshot(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)
@@ -133,7 +134,8 @@ func eventsAreNeverPurged(t *testing.T) {
 	require.Equal(t, before, h.listEvents(t)[:len(before)])
 }
 
-// hashCoversThePreviousEvent links every event to the one before, from the bytes as they came.
+// hashCoversThePreviousEvent recomputes the hash of every event from the previous one,
+// from the bytes of the feed.
 func hashCoversThePreviousEvent(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)
@@ -156,7 +158,8 @@ func deliveryScheduleIsTheContract(t *testing.T) {
 	require.Equal(t, []time.Duration{5 * time.Second, 5 * minute, 30 * minute, 2 * hour, 5 * hour, 10 * hour, 14 * hour, 20 * hour, 24 * hour}, webhooks.DeliverySchedule())
 }
 
-// failedDeliveriesAreListed shows what was given up under its status, and sends it again.
+// failedDeliveriesAreListed lists the failed deliveries by their status, and sends one
+// again.
 func failedDeliveriesAreListed(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)
@@ -174,8 +177,8 @@ func failedDeliveriesAreListed(t *testing.T) {
 	require.Equal(t, "delivered", decodeRecord[wire.List[wire.Delivery]](t, h.get(t, at+"delivered")).Data[0].Status)
 }
 
-// endpointURLsAreChecked are refused when they are registered, as far as an address shows it; only
-// a development setting takes this machine's own.
+// endpointURLsAreChecked checks which addresses are refused at the registration; only a
+// development setting allows addresses on this machine.
 func endpointURLsAreChecked(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)
@@ -188,7 +191,7 @@ func endpointURLsAreChecked(t *testing.T) {
 		require.NoError(t, err)
 		return handler
 	}
-	for address, allowed := range map[string][2]bool{ // as it is, and with the setting
+	for address, allowed := range map[string][2]bool{ // without and with the setting
 		"https://hooks.example.com/p": {true, true}, "http://hooks.example.com/p": {false, false}, "https://10.0.0.1/": {false, false},
 		"https://169.254.169.254/": {false, false}, "https://[::ffff:10.0.0.1]/": {false, false}, "https://user@hooks.example.com/": {false, false},
 		"http://127.0.0.1:3000/": {false, true}, "http://localhost:3000/": {false, true}, "https://intranet/": {false, false}, "ftp://hooks.example.com/": {false, false},

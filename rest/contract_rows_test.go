@@ -29,7 +29,7 @@ func membersAreSnakeCase(t *testing.T) {
 	}
 }
 
-// addMembers is a request with further members.
+// addMembers returns a request with additional members.
 func addMembers(request, members string) string {
 	return strings.TrimSuffix(request, "}") + "," + members + "}"
 }
@@ -80,8 +80,7 @@ func moneyIsWholeMinorUnits(t *testing.T) {
 	require.NotRegexp(t, `"amount":-?\d*[.eE]`, string(h.get(t, "/v1/claims").Body))
 }
 
-// Every POST that succeeds is answered with the same bytes again, and does
-// nothing again.
+// Every repeated POST with the same key returns the same bytes and has no second effect.
 func replaysAreByteEqual(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)
@@ -101,8 +100,8 @@ func replaysAreByteEqual(t *testing.T) {
 	}
 }
 
-// Since the first time, the cover asked for has begun, and the record that
-// If-Match names has another version because of this very write.
+// Since the first request the requested cover has begun, and this write has changed the
+// version of the record that If-Match names.
 func replaysIgnoreLaterState(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)
@@ -158,7 +157,7 @@ func foreignCursorsAreRejected(t *testing.T) {
 	require.Equal(t, string(apperr.CodeCursorInvalid), requireProblem(t, h.sendAs(t, "globex", nil, r)).Code)
 }
 
-// Exactly as much as is allowed, and a byte more.
+// The test sends bodies of exactly the allowed size, and of one byte more.
 func bodiesAreBounded(t *testing.T) {
 	t.Helper()
 	h := newTestServer(t)

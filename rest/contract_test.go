@@ -12,11 +12,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// contractSection are sentences of the contract: what shows each, here over HTTP or, by the
-// name of a test and its package, where it is shown already.
+// contractSection are sentences of the contract and the proof of each: a function that
+// tests it over HTTP, or the package and name of the test that covers it.
 type contractSection map[string]any // func(*testing.T) or "package TestName"
 
-// contractRows are the sections that say what a partner can rely on at this door.
+// contractRows are the sections about what a partner can rely on in the REST API.
 var contractRows = map[string]contractSection{
 	"2_shape": {
 		"members_are_snake_case":                          membersAreSnakeCase,
@@ -121,8 +121,8 @@ var contractRows = map[string]contractSection{
 	},
 }
 
-// TestContract goes through the contract sentence by sentence. Looking for where
-// something is promised? Run it with -v and read the names.
+// TestContract runs the test of each sentence of the contract. To find the test of a
+// promise, run it with -v and read the names.
 func TestContract(t *testing.T) {
 	t.Parallel()
 	for _, section := range slices.Sorted(maps.Keys(contractRows)) {
@@ -131,7 +131,7 @@ func TestContract(t *testing.T) {
 			for _, row := range slices.Sorted(maps.Keys(contractRows[section])) {
 				switch shown := contractRows[section][row].(type) {
 				case func(*testing.T):
-					if row == "" { // subtests of its own
+					if row == "" { // it has subtests
 						shown(t)
 						continue
 					}

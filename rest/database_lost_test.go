@@ -26,14 +26,15 @@ import (
 	"parapet/rest"
 )
 
-// tcpProxy is a way to the database that can be cut, or go silent.
+// tcpProxy is a proxy to the database whose connections can be closed, or stop passing
+// data.
 type tcpProxy struct {
 	net.Listener
 	sync.Mutex
 
 	network, target string
 	conns           []net.Conn
-	silent          chan struct{} // closed: nothing passes any more
+	silent          chan struct{} // once closed, no data passes
 }
 
 // newTCPProxy starts a proxy to the database at an address; over is the proxy's own
@@ -104,7 +105,7 @@ func (l *tcpProxy) closeAll() {
 	}
 }
 
-// newHandlerOverProxy is a door whose database is reached over a line.
+// newHandlerOverProxy returns a handler whose database is reached through a proxy.
 func newHandlerOverProxy(t *testing.T) (handler http.Handler, l *tcpProxy, closing func()) {
 	t.Helper()
 	_, address := modeltest.Database(t, 1)
@@ -117,7 +118,7 @@ func newHandlerOverProxy(t *testing.T) (handler http.Handler, l *tcpProxy, closi
 	monitor, err := dbconn.NewMonitor(t.Context(), over)
 	require.NoError(t, err)
 	t.Cleanup(monitor.Close)
-	t.Cleanup(l.closeAll) // before the pool closes: it would wait for the silence
+	t.Cleanup(l.closeAll) // before the pool closes, which would wait for its connections
 	handler = newHandler(t, func(c *rest.Config) { c.Service, c.PingDatabase = service, monitor.Alive })
 	return handler, l, func() { db.Close(); monitor.Close() }
 }
@@ -156,7 +157,7 @@ func TestLostDatabase(t *testing.T) {
 	}
 }
 
-// fillPath is a path with ids that could be.
+// fillPath replaces the parameters of a path by valid ids.
 func fillPath(path string) string {
 	for name, id := range map[string]string{
 		"quote_id": "quo", "policy_id": "pol", "claim_id": "clm", "attachment_id": "att", "payout_id": "pay", "payout_method_id": "pmt", "occurrence_id": "occ",
@@ -167,7 +168,7 @@ func fillPath(path string) string {
 	return strings.ReplaceAll(path, "{key}", "quake-circle")
 }
 
-// requestBody is a good request for a path; reads ignore it.
+// requestBody returns a valid body for a path; reads ignore it.
 func requestBody(path string) string {
 	_, last, _ := strings.Cut(strings.TrimPrefix(path, "/claims/{claim_id}"), "/")
 	if last == "webhook_endpoints/{endpoint_id}" {
@@ -182,7 +183,7 @@ func requestBody(path string) string {
 	}[last]
 }
 
-// A caller who sends a byte now and then is not waited for.
+// The server does not wait for a client that sends single bytes.
 func TestSlowBody(t *testing.T) {
 	t.Parallel()
 	past := time.Unix(0, 0)
@@ -203,8 +204,8 @@ func TestSlowBody(t *testing.T) {
 	require.Contains(t, string(text), "did not arrive within 20s")
 }
 
-// A request that waits for a busy pool is not cut off while the database answers, however
-// often that was asked.
+// A request that waits for a connection of a busy pool is not cancelled while the
+// database answers, however often the database was pinged.
 func TestBusyDatabaseDoesNotReturn503(t *testing.T) {
 	t.Parallel()
 	_, address := modeltest.Database(t, 1)
@@ -241,7 +242,7 @@ func TestBusyDatabaseDoesNotReturn503(t *testing.T) {
 
 var uploadCount = flag.Int("uploads", 100, "how many files TestManyUploadsDoNotReturn503 sends at once")
 
-// Uploads that take all there is of processor and pool are answered, and not with 503.
+// Uploads that use the whole processor and pool are answered, and not with 503.
 func TestManyUploadsDoNotReturn503(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)
@@ -251,7 +252,7 @@ func TestManyUploadsDoNotReturn503(t *testing.T) {
 	handler := newHandler(t, func(c *rest.Config) { c.Service, c.PingDatabase = h.Service, monitor.Alive })
 	_, _, first := h.createClaim(t)
 	claims := []string{first.ID}
-	for len(claims)*50 < *uploadCount { // as many as a claim takes
+	for len(claims)*50 < *uploadCount { // the largest number of attachments of a claim
 		_, _, next := h.createClaim(t)
 		claims = append(claims, next.ID)
 	}

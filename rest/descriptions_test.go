@@ -26,7 +26,7 @@ func readDescriptions(t *testing.T, file string) (says descriptionTexts) {
 	return says
 }
 
-// graphQLNames are the types of GraphQL that have another name than their schema here.
+// graphQLNames maps schemas of this document to GraphQL types with another name.
 var graphQLNames = map[string]string{
 	"Line": "PriceLine", "Subject": "EventSubject", "Attempt": "DeliveryAttempt", "Redaction": "EventRedaction",
 	"IBAN": "IBANInput", "MobileMoney": "MobileMoneyInput", "USBankAccount": "USBankAccountInput", "PolicyholderFields": "PersonInput",
@@ -37,8 +37,8 @@ var graphQLNames = map[string]string{
 	"WhatIfFixFields": "WhatIfFixInput", "WhatIfRainFields": "WhatIfRainInput", "WhatIfDayFields": "WhatIfDayInput",
 }
 
-// graphQLTexts returns the descriptions of the GraphQL schema under the names that they
-// have here, and the names that only GraphQL writes so.
+// graphQLTexts returns the descriptions of the GraphQL schema under the names of this
+// document, and the names that only GraphQL has.
 func graphQLTexts(t *testing.T, schemas map[string]schemaText) (says descriptionTexts, foreign map[string]bool) {
 	t.Helper()
 	files, err := filepath.Glob("../graph/schema/*.graphqls")
@@ -103,7 +103,7 @@ func TestEveryDescriptionIsWrittenOnce(t *testing.T) {
 			}
 			require.NotEqual(t, text, own[name][member], "%s.%s: graph/schema says the same; remove it from descriptions.yaml", name, member)
 			if own[name][member] != "" || property.Description != "" && property.Description != copied[name][member] {
-				continue // it has a text of its own
+				continue // this document has a text of its own
 			}
 			for _, used := range word.FindAllString(text, -1) {
 				require.False(t, foreign[used], "%s.%s speaks of %s, which has another name here: give it a text of its own in descriptions.yaml", name, member, used)

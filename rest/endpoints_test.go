@@ -118,7 +118,7 @@ func TestObservationBatch(t *testing.T) {
 	require.Equal(t, 422, requireProblem(t, h.sendAs(t, "source", nil, request{"POST", "/v1/observations", `{"observations":[]}`, nil})).Status)
 }
 
-// A retraction is four members, and a final track retracts what it lacks.
+// A retraction has four members, and a final track retracts the fixes that it lacks.
 func TestRetractionAndFinalTrack(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

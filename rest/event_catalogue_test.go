@@ -18,7 +18,7 @@ import (
 	"parapet/model/wire"
 )
 
-// catalogueFile is model/events/events.json: what is generated for the catalogue of events.
+// catalogueFile is model/events/events.json, the generated catalogue of events.
 type catalogueFile struct {
 	Comment string                    `json:"$comment"`
 	Draft   string                    `json:"$schema"`
@@ -82,7 +82,7 @@ func TestEventCatalogue(t *testing.T) {
 	requireGolden(t, "../model/events/events.json", string(text)+"\n")
 }
 
-// camelCase is an object's name as the document's schemas write it.
+// camelCase returns an object's name as the document's schemas spell it.
 func camelCase(name string) string {
 	var all strings.Builder
 	for word := range strings.SplitSeq(name, "_") {
@@ -91,7 +91,7 @@ func camelCase(name string) string {
 	return all.String()
 }
 
-// servedSchemas are those of the served document.
+// servedSchemas returns the schemas of the served document.
 func (h *testServer) servedSchemas(t *testing.T) map[string]jsontext.Value {
 	t.Helper()
 	var served struct {
@@ -103,7 +103,7 @@ func (h *testServer) servedSchemas(t *testing.T) map[string]jsontext.Value {
 	return served.Components.Schemas
 }
 
-// addSchema copies a schema, and those that it names, into the definitions.
+// addSchema copies a schema, and the schemas that it refers to, into the definitions.
 func (b *catalogueFile) addSchema(from map[string]jsontext.Value, name string) {
 	if b.Defs[name] != nil {
 		return
@@ -116,7 +116,7 @@ func (b *catalogueFile) addSchema(from map[string]jsontext.Value, name string) {
 	}
 }
 
-// compileSchema is the schema of a type, ready to use.
+// compileSchema compiles the schema of an event type.
 func (b *catalogueFile) compileSchema(t *testing.T, kind string) *jsonschema.Schema {
 	t.Helper()
 	whole := maps.Clone(b.Types[kind].Schema)
@@ -124,7 +124,7 @@ func (b *catalogueFile) compileSchema(t *testing.T, kind string) *jsonschema.Sch
 	return compileSchema(t, whole)
 }
 
-// listEvents are all of acme's, in their order.
+// listEvents returns all events of acme, in their order.
 func (h *testServer) listEvents(t *testing.T) (all []wire.Event) {
 	t.Helper()
 	for {

@@ -61,8 +61,8 @@ func TestEventFeedFilters(t *testing.T) {
 	require.Len(t, decodeRecord[wire.List[wire.Event]](t, h.get(t, "/v1/events?partner=acme&subject="+claim.ID+"&limit=1")).Data, 1)
 }
 
-// More readers wait than the pool has connections; each hears of the event, and
-// meanwhile everybody else is served.
+// More readers wait than the pool has connections. Each receives the event, and other
+// requests are served meanwhile.
 func TestEventWaitHoldsNoConnection(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)
@@ -79,7 +79,8 @@ func TestEventWaitHoldsNoConnection(t *testing.T) {
 	}
 }
 
-// A reader who goes away is not waited for, nor is one by a server that stops.
+// The server does not wait for a reader that has left, and a server that stops does not
+// wait for any reader.
 func TestEventWaitEnds(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)
@@ -92,7 +93,7 @@ func TestEventWaitEnds(t *testing.T) {
 	require.Empty(t, decodeRecord[wire.List[wire.Event]](t, <-stays).Data)
 }
 
-// waitForEvent is the answer to a reader who waits for an event.
+// waitForEvent sends a request that waits for an event and returns the response.
 func (h *testServer) waitForEvent(ctx context.Context, t *testing.T) <-chan *reply {
 	t.Helper()
 	token, err := h.issuer.Token("acme")

@@ -18,7 +18,7 @@ import (
 	"parapet/model/wire"
 )
 
-// run is the scenario up to the payout.
+// run runs the scenario up to the payout.
 func (s *goldenRun) run(t *testing.T) {
 	t.Helper()
 	call := func(operation string, status int, method, path, body string) *reply {
@@ -33,7 +33,7 @@ func (s *goldenRun) run(t *testing.T) {
 	claim := decodeRecord[wire.Claim](t, call("createClaim: for a measured event", 201, "POST", "/claims", claiming))
 	call("createClaim: for a measured event", 200, "POST", "/claims", claiming)
 	call("createClaim: for an operator to decide", 201, "POST", "/claims", `{"policy_id":"`+policy.ID+`","origin":"approval","description":"The port was closed for three days.","requested_amount":{"amount":150000,"currency":"USD"}}`)
-	s.AdvanceClock(2 * time.Minute) // what happened within a minute may be one event
+	s.AdvanceClock(2 * time.Minute) // events within a minute may be one event
 	s.reportObservations(t, "createSandboxObservations", "/sandbox/observations", s.earthquakeBody(t, "rehearsal-1"))
 	of := "/claims/" + claim.ID
 	attachment := decodeRecord[wire.Attachment](t, call("createAttachment", 201, "POST", of+"/attachments", `{"file_name":"rainfall.csv","content_type":"text/csv","content_base64":"ZGF5LG1tCjIwMTgtMDItMDYsMTIuNQoyMDE4LTAyLTA3LDMuMQo=","purpose":"evidence","description":"Rain on the two days.","sha256":"`+sha256Hex("day,mm\n2018-02-06,12.5\n2018-02-07,3.1\n")+`"}`))
@@ -62,7 +62,7 @@ func (s *goldenRun) run(t *testing.T) {
 	s.deliverWebhooks(t)
 }
 
-// readOccurrence reads what happened, and what it means.
+// readOccurrence reads the occurrence and its explanation.
 func (s *goldenRun) readOccurrence(t *testing.T, policy string, claim *wire.Claim) {
 	t.Helper()
 	s.callAndRecord(t, "getOccurrence", 200, "GET", "/occurrences/"+claim.Occurrence.ID, "")
@@ -83,7 +83,7 @@ func (s *goldenRun) cancelAndWithdraw(t *testing.T, policy string) {
 	s.callAndRecord(t, "withdrawClaim", 200, "POST", "/claims/"+claim.ID+"/withdraw", "")
 }
 
-// deliverWebhooks has what happened sent to an endpoint.
+// deliverWebhooks delivers the events so far to an endpoint.
 func (s *goldenRun) deliverWebhooks(t *testing.T) {
 	t.Helper()
 	endpoint := decodeRecord[wire.WebhookEndpoint](t, s.callAndRecord(t, "createWebhookEndpoint", 201, "POST", "/webhook_endpoints",
@@ -105,7 +105,7 @@ func (s *goldenRun) deliverWebhooks(t *testing.T) {
 	s.callAndRecord(t, "deleteWebhookEndpoint", 204, "DELETE", of, "")
 }
 
-// quoteAndBind prices every product and binds an earthquake's.
+// quoteAndBind prices every product and binds the quote of quake-circle.
 func (s *goldenRun) quoteAndBind(t *testing.T) (*wire.Policy, *wire.Quote) {
 	t.Helper()
 	const place = `"location":{"latitude":23.98,"longitude":121.61},"limit":{"amount":10000000,"currency":"USD"}`
@@ -122,7 +122,7 @@ func (s *goldenRun) quoteAndBind(t *testing.T) (*wire.Policy, *wire.Quote) {
 	return decodeRecord[wire.Policy](t, s.callAndRecord(t, "createPolicy", 201, "POST", "/policies", body)), quote
 }
 
-// reportObservations reports one observation, the same again, and a batch.
+// reportObservations reports one observation, the same one again, and a batch.
 func (s *goldenRun) reportObservations(t *testing.T, operation, path, quake string) {
 	t.Helper()
 	at := strings.SplitAfter(strings.SplitAfter(quake, `"occurred_at":"`)[1], `"`)[0]
@@ -130,7 +130,7 @@ func (s *goldenRun) reportObservations(t *testing.T, operation, path, quake stri
 	s.callAndRecord(t, operation+": earthquake", 200, "POST", path, quake)
 	fix := `{"source":"nhc","source_event_id":"AL092017","kind":"storm_fix","occurred_at":"` + at + `,"stage":"preliminary","location":{"latitude":24.5,"longitude":-81.5},"measures":{"wind":{"value":"115","unit":"kn"},"pressure":{"value":"929","unit":"hPa"}}}`
 	day := `{"source":"ghcn","source_event_id":"Seattle","kind":"station_day","occurred_at":"2026-11-19T00:00:00Z","stage":"final","station":"Seattle","measures":{"precipitation":{"value":"12.5","unit":"mm"}}}`
-	batch := map[string]string{ // the source may speak for usgs only
+	batch := map[string]string{ // the source may report as usgs only
 		"/observations":         strings.NewReplacer("us1000chhc", "us6000m0xl", `"6.4"`, `"4.9"`).Replace(quake) + `,` + quake + `,` + fix,
 		"/sandbox/observations": fix + `,` + day + `,` + quake,
 	}[path]
@@ -157,9 +157,9 @@ func sortedEntries(all map[string]string) iter.Seq2[string, string] {
 	}
 }
 
-// saveExample notes a call as the example of its operation. A name behind the operation's
-// makes it one of several: of requests, and of what is answered when nothing new is
-// made.
+// saveExample stores a call as the example of its operation. A name after the operation's
+// name makes it one of several examples: of requests, or of responses that create
+// nothing.
 func (s *goldenRun) saveExample(t *testing.T, operation string, r request, answer *reply) {
 	t.Helper()
 	if !strings.HasSuffix(answer.Header.Get("Content-Type"), "json") {
@@ -184,7 +184,7 @@ func (s *goldenRun) saveExample(t *testing.T, operation string, r request, answe
 	}
 }
 
-// decodeExample is JSON with its long lists cut: an example is read by people.
+// decodeExample decodes JSON and shortens long lists, because people read examples.
 func decodeExample(t *testing.T, text []byte) any {
 	t.Helper()
 	var value any
@@ -242,7 +242,7 @@ func TestExamplesMatchTheirSchemas(t *testing.T) {
 	require.Greater(t, checked, 30)
 }
 
-// examplesOf are the examples of a body: one, or several with names.
+// examplesOf returns the examples of a body: one, or several with names.
 func examplesOf(media map[string]any) []any {
 	var shown []any
 	if example, single := media["example"]; single {

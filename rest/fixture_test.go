@@ -21,7 +21,7 @@ import (
 
 func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
 
-// testServer is the whole door: real tokens of a real issuer, the domain on a real
+// testServer is the whole API: real tokens of a real issuer, and the domain on a real
 // database.
 type testServer struct {
 	*modeltest.Bundle
@@ -45,7 +45,7 @@ func newTestServer(t *testing.T) *testServer {
 	h.issuer, err = devissuer.New(devissuer.Options{Issuer: server.URL, Audience: "parapet", Clients: []devissuer.Client{
 		{ID: "acme", Scopes: scopes, Partner: "acme"},
 		{ID: "globex", Scopes: scopes, Partner: "globex"},
-		{ID: "stranger", Scopes: scopes, Partner: "stranger"}, // who was never registered
+		{ID: "stranger", Scopes: scopes, Partner: "stranger"}, // it was never registered
 		{ID: "operator", Scopes: []string{"operator"}},
 		{ID: "source", Scopes: []string{"observations:write"}, Sources: []string{"usgs"}},
 	}})
@@ -58,7 +58,8 @@ func newTestServer(t *testing.T) *testServer {
 	return h
 }
 
-// sendAs calls with a token of the client, with the named scopes or all it has.
+// sendAs sends a request with a token of the client, with the given scopes or all of its
+// scopes.
 func (h *testServer) sendAs(t *testing.T, client string, scopes []string, r request) *reply {
 	t.Helper()
 	token, err := h.issuer.Token(client, scopes...)
@@ -67,13 +68,13 @@ func (h *testServer) sendAs(t *testing.T, client string, scopes []string, r requ
 	return r.sendTo(t, h.handler)
 }
 
-// post calls as acme and expects the status.
+// post sends a POST as acme and expects the status.
 func (h *testServer) post(t *testing.T, status int, path, body string, headers ...string) *reply {
 	t.Helper()
 	return h.expectStatus(t, status, request{http.MethodPost, path, body, headers})
 }
 
-// get calls as acme and expects 200.
+// get sends a GET as acme and expects 200.
 func (h *testServer) get(t *testing.T, path string) *reply {
 	t.Helper()
 	return h.expectStatus(t, http.StatusOK, request{http.MethodGet, path, "", nil})
@@ -88,7 +89,7 @@ func (h *testServer) expectStatus(t *testing.T, status int, r request) *reply {
 	return response
 }
 
-// decodeRecord reads an answer as a v1 record.
+// decodeRecord decodes a response as a v1 record.
 func decodeRecord[T any](t *testing.T, response *reply) *T {
 	t.Helper()
 	require.Equal(t, "application/json", response.Header.Get("Content-Type"))
@@ -102,7 +103,7 @@ const (
 	ibanMembers = `"type":"iban","beneficiary":{"name":"Lin Mei-hua","country":"TW"},"currency":"USD","iban":{"iban":"DE89 3704 0044 0532 0130 00"}}`
 )
 
-// earthquakeBody is an observation of the M 6.4 of 2018, at the instant given.
+// earthquakeBody is an observation of the M 6.4 of 2018, at the given instant.
 func (h *testServer) earthquakeBody(t *testing.T, id string) string {
 	t.Helper()
 	at, err := h.Now().MarshalText()
@@ -111,7 +112,7 @@ func (h *testServer) earthquakeBody(t *testing.T, id string) string {
 		"location":{"latitude":24.1737,"longitude":121.653},"measures":{"magnitude":{"value":"6.4","unit":"mw"},"depth":{"value":"10.6","unit":"km"}}}`
 }
 
-// createClaim goes the way from quote to claim over HTTP.
+// createClaim creates a quote, a policy and a claim over HTTP.
 func (h *testServer) createClaim(t *testing.T) (*wire.Quote, *wire.Policy, *wire.Claim) {
 	t.Helper()
 	quote := decodeRecord[wire.Quote](t, h.post(t, 201, "/v1/quotes", quoteBody))
@@ -123,7 +124,7 @@ func (h *testServer) createClaim(t *testing.T) (*wire.Quote, *wire.Policy, *wire
 	return quote, policy, decodeRecord[wire.Claim](t, h.get(t, "/v1/claims/"+policy.Claims[0].ID))
 }
 
-// testKeys are the keys that modeltest's services have.
+// testKeys are the keys of modeltest's services.
 func testKeys() seal.Keys {
 	return seal.Keys{
 		Seal:        []seal.Key{{ID: "test", Secret: []byte("0123456789abcdef0123456789abcdef")}},
@@ -131,7 +132,7 @@ func testKeys() seal.Keys {
 	}
 }
 
-// deliverTestEvent has an event sent to an endpoint.
+// deliverTestEvent delivers an event to an endpoint.
 func (h *testServer) deliverTestEvent(t *testing.T) *wire.Delivery {
 	t.Helper()
 	endpoint := decodeRecord[wire.WebhookEndpoint](t, h.post(t, 201, "/v1/webhook_endpoints", `{"url":"https://hooks.example.com"}`))

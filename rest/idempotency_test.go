@@ -17,8 +17,8 @@ import (
 	"parapet/rest"
 )
 
-// newSecondServer is another server process' door on the same database: its own pool, its
-// own service.
+// newSecondServer returns the API of another server process on the same database, with a
+// pool and a service of its own.
 func (h *testServer) newSecondServer(t *testing.T) http.Handler {
 	t.Helper()
 	db, err := store.Open(t.Context(), h.URL, 8)
@@ -34,8 +34,8 @@ func (h *testServer) newSecondServer(t *testing.T) http.Handler {
 	return handler
 }
 
-// The same key a hundred times concurrently over two servers: one effect and one result;
-// early repeats are asked to wait.
+// The test sends the same key a hundred times concurrently over two servers: one effect
+// and one result. Early repeats are told to wait.
 func TestSameKeyConcurrentlyOverTwoServers(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

@@ -18,8 +18,8 @@ import (
 	"parapet/rest"
 )
 
-// A client that sends everything before it looks for an answer, as most do, reads
-// 413 and not a broken connection.
+// A client that sends its whole body before it reads the response, as most do, reads 413
+// and not a broken connection.
 func TestBodyTooLargeIsAnsweredOverARealConnection(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(newHandler(t, func(c *rest.Config) { c.Now = time.Now }))
@@ -36,9 +36,9 @@ func TestBodyTooLargeIsAnsweredOverARealConnection(t *testing.T) {
 			conn, err := dialer.DialContext(t.Context(), "tcp", server.Listener.Addr().String())
 			require.NoError(t, err)
 			defer func() { _ = conn.Close() }()
-			requests := 2 // the connection is good for the next request
+			requests := 2 // the connection can be used for the next request
 			if strings.HasPrefix(c.framing, "Transfer") {
-				requests = 1 // a chunked request is its connection's last
+				requests = 1 // a chunked request is the last one of its connection
 			}
 			for range requests {
 				_, err = fmt.Fprintf(conn, "POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer partner\r\nContent-Type: application/json\r\n%s\r\n\r\n", c.path, c.framing)
@@ -76,7 +76,7 @@ func TestBodyTooLargeIsAnsweredOverARealConnection(t *testing.T) {
 	})
 }
 
-// requireBodyTooLarge reads the whole answer.
+// requireBodyTooLarge reads the whole response.
 func requireBodyTooLarge(t *testing.T, from *bufio.Reader) {
 	t.Helper()
 	response, err := http.ReadResponse(from, nil)

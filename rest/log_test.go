@@ -21,7 +21,7 @@ import (
 	"parapet/rest"
 )
 
-// logLineOf answers one request and reads its only line of log.
+// logLineOf sends one request and returns its only line in the log.
 func logLineOf(t *testing.T, r request, change func(*rest.Config)) map[string]any {
 	t.Helper()
 	var log bytes.Buffer
@@ -74,7 +74,7 @@ func TestTimeoutReturnsUnavailable(t *testing.T) {
 	}
 }
 
-// A body of unknown length is cut off at the bound, over a real connection.
+// A body of unknown length is cut off at the limit, over a real connection.
 func TestStreamedBodyIsBounded(t *testing.T) {
 	t.Parallel()
 	server := httptest.NewServer(newHandler(t, nil))

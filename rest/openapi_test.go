@@ -22,7 +22,7 @@ import (
 
 var update = flag.Bool("update", false, "write the golden answers and the OpenAPI document anew")
 
-// The contract's section 4, with the scope of each operation.
+// These are the operations of section 4 of the contract, with their scopes.
 var contractScopes = map[string]actor.Scope{
 	"POST /quotes":                                               actor.ScopeQuotesWrite,
 	"GET /quotes":                                                actor.ScopeQuotesRead,
@@ -131,8 +131,8 @@ func TestSandboxIsForDevelopment(t *testing.T) {
 	require.NotContains(t, string(request{"GET", "/v1/openapi.json", "", nil}.sendTo(t, handler).Body), `"/sandbox/observations"`)
 }
 
-// The committed document is the served one: a change of the contract shows in
-// review. Run with -update after changing it on purpose.
+// The committed document equals the served one, so that a review shows each change of the
+// contract. Run with -update after an intended change.
 func TestCommittedDocument(t *testing.T) {
 	t.Parallel()
 	served := request{"GET", "/v1/openapi.yaml", "", nil}.sendTo(t, newHandler(t, nil)).Body
@@ -210,8 +210,8 @@ func TestEverySchemaMemberHasADescription(t *testing.T) {
 	}
 }
 
-// Every event type is a webhook, whose payload is an event of that type, about the
-// record that it names, and of no other.
+// Every event type is a webhook whose payload is an event of that type only, about the
+// type of record that it names.
 func TestOpenAPIWebhooksMatchTheEventCatalogue(t *testing.T) {
 	t.Parallel()
 	document, err := committedDocument()

@@ -15,23 +15,23 @@ import (
 	"parapet/model/wire"
 )
 
-// operationWalker goes over every operation of the committed document.
+// operationWalker calls every operation of the committed document.
 type operationWalker struct {
 	*testServer
 
 	t       *testing.T
 	base    string
 	ids     map[string]string  // path parameters
-	bodies  map[string]string  // a good request with every member, by path
-	context *jsonschema.Schema // of the product that is quoted
+	bodies  map[string]string  // a valid request with every member, by path
+	context *jsonschema.Schema // schema of the quoted product
 	counts  map[string]int
 }
 
 // Every operation of the document is called under both base addresses: without a token,
-// without the scope, by a foreign partner, with every header and parameter wrong, with a
-// broken body, and with every member of its body, at any depth, wrong, null, too long or
-// missing. Each call is rejected as the contract says, with documented codes; nothing is
-// a 500.
+// without the scope, by a foreign partner, with invalid headers and parameters, with a
+// broken body, and with every member of its body, at any depth, invalid, null, too long
+// or missing. Each call is rejected as the contract specifies, with documented codes, and
+// none with 500.
 func TestWalkEveryOperation(t *testing.T) {
 	t.Parallel()
 	for _, base := range []string{"/v1", "/parametric/v1"} {
@@ -56,7 +56,7 @@ func TestWalkEveryOperation(t *testing.T) {
 	}
 }
 
-// newOperationWalker makes a record of every noun, for the paths to name.
+// newOperationWalker creates a record of every type that paths refer to.
 func newOperationWalker(t *testing.T, base string) *operationWalker {
 	t.Helper()
 	h := newTestServer(t)
@@ -74,7 +74,7 @@ func newOperationWalker(t *testing.T, base string) *operationWalker {
 	return w
 }
 
-// completeBodies are requests that name every member there is.
+// completeBodies are requests with every possible member.
 func (w *operationWalker) completeBodies(observation string) map[string]string {
 	references := `"partner_reference":"walk","metadata":{"a":"b"}}`
 	return map[string]string{
@@ -93,7 +93,7 @@ func (w *operationWalker) completeBodies(observation string) map[string]string {
 	}
 }
 
-// pathOf is the address of a path's own record.
+// pathOf returns the address of the record of a path.
 func (w *operationWalker) pathOf(template string) string {
 	path := w.base + template
 	for name, id := range w.ids {
@@ -102,7 +102,7 @@ func (w *operationWalker) pathOf(template string) string {
 	return path
 }
 
-// sendWrongMethod is one that the path does not take.
+// sendWrongMethod sends a method that the path does not accept.
 func (w *operationWalker) sendWrongMethod(method, template string, takes map[string]any) {
 	allowed := []string{}
 	for name := range takes {
@@ -148,7 +148,8 @@ func (w *operationWalker) checkOperation(method, template string, operation map[
 	}
 }
 
-// sendWrongParameters are those of the query and of the header that the document names.
+// sendWrongParameters sends invalid values of the query parameters and headers that the
+// document declares.
 func (w *operationWalker) sendWrongParameters(method, path, client, good string, operation map[string]any) {
 	w.expectStatus("unknown parameter", client, nil, request{method, path + "?nothing=1", good, nil}, 400)
 	document, err := committedDocument()
@@ -165,7 +166,7 @@ func (w *operationWalker) sendWrongParameters(method, path, client, good string,
 		case "header":
 			want, judged := map[string]int{"If-Match": 412, "Idempotency-Key": 400}[name]
 			if !judged {
-				continue // whatever they say, they cannot be wrong
+				continue // every value is valid
 			}
 			for _, wrong := range []string{"ä ö", strings.Repeat("x", 20_001)} {
 				w.expectStatus("wrong header", client, nil, request{method, path, good, []string{name + ": " + wrong}}, want)
@@ -174,7 +175,7 @@ func (w *operationWalker) sendWrongParameters(method, path, client, good string,
 	}
 }
 
-// otherScope is one that an address has no use for.
+// otherScope returns a scope that the operation does not need.
 func otherScope(path string) string {
 	if strings.HasPrefix(path, "/events") {
 		return "quotes:read"
@@ -200,9 +201,9 @@ func (w *operationWalker) sendBrokenBodies(method, path, client, good string) {
 	}
 }
 
-// changeEachMember changes one member after the other. What the document's schema refuses
-// must be 422, and in a quote's context what the product's schema refuses; a text
-// of any length may also name something that is not there.
+// changeEachMember changes one member after the other. A value that the document's schema
+// rejects must be 422; in a quote's context, a value that the product's schema rejects. A
+// text of any length may also refer to a record that does not exist.
 func (w *operationWalker) changeEachMember(method, template, path, client string) {
 	schema := compileRequestSchema(w.t, method, template)
 	var top map[string]any
@@ -216,7 +217,7 @@ func (w *operationWalker) changeEachMember(method, template, path, client string
 		text, err := json.Marshal(top)
 		require.NoError(w.t, err)
 		if right() && strings.HasPrefix(pointer, "/context") {
-			want = append(want, 201) // the product's own word
+			want = append(want, 201) // the product decides
 		}
 		w.expectStatus(what+" "+pointer, client, nil, request{method, path, string(text), nil}, want...)
 	}
@@ -238,14 +239,14 @@ func (w *operationWalker) changeEachMember(method, template, path, client string
 	})
 }
 
-// referenceStatuses are the texts that name a record, and their form when that is
-// not there: another partner, an id that is not found.
+// referenceStatuses are the members that refer to a record, and their form when the
+// record does not exist: another partner, an id that is not found.
 var referenceStatuses = map[string][]int{
 	"/context/partner": {403}, "/quote_id": {404}, "/policy_id": {404}, "/claim_id": {404}, "/source_event/source": {404, 422}, "/source_event/id": {404, 422},
 }
 
-// excessStatuses is how excess is refused: an object's members too many are unknown,
-// but where everything may be a member.
+// excessStatuses returns the expected status of an object with too many members: they are
+// unknown, except where any member is allowed.
 func excessStatuses(was any, pointer string) []int {
 	if _, object := was.(map[string]any); object {
 		return []int{400, 422}
@@ -273,7 +274,7 @@ func visitMembers(object map[string]any, at string, visit func(in map[string]any
 	}
 }
 
-// oversizedValue is a value of the same type that is beyond every bound.
+// oversizedValue returns a value of the same type that exceeds every limit.
 func oversizedValue(value any) any {
 	switch value := value.(type) {
 	case string:
@@ -291,7 +292,7 @@ func oversizedValue(value any) any {
 	}
 }
 
-// otherTypedValue is a value of another type.
+// otherTypedValue returns a value of another type.
 func otherTypedValue(value any) any {
 	if _, number := value.(float64); number {
 		return "x"
@@ -351,7 +352,7 @@ func compileRequestSchema(t *testing.T, method, template string) *jsonschema.Sch
 	return schema
 }
 
-// validateSchema holds a request against its schema.
+// validateSchema validates a request against its schema.
 func validateSchema(t *testing.T, schema *jsonschema.Schema, value any) error {
 	t.Helper()
 	text, err := json.Marshal(value)

@@ -34,8 +34,8 @@ func TestOperatorWritesMessagesOverREST(t *testing.T) {
 	require.Contains(t, denied.Detail, "claims:write")
 }
 
-// TestOperatorSeesWhatAnApprovalWouldPay reads a payout that waits as an operator, and
-// as its partner, who does not see the approval.
+// TestOperatorSeesWhatAnApprovalWouldPay reads a waiting payout as an operator, and as
+// its partner, who does not see the approval.
 func TestOperatorSeesWhatAnApprovalWouldPay(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

@@ -12,7 +12,7 @@ import (
 	"parapet/model/wire"
 )
 
-// A write passes with the version that its record has now, by strong comparison.
+// A write with the present version of its record succeeds, by strong comparison.
 func TestIfMatch(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)
@@ -75,7 +75,7 @@ func TestIfMatchIsCheckedInTheTransaction(t *testing.T) {
 	}
 }
 
-// writeIfMatch writes with If-Match, under a key of its own.
+// writeIfMatch writes with If-Match, under an idempotency key of its own.
 func (h *testServer) writeIfMatch(t *testing.T, write request, tag string, writer int) *reply {
 	t.Helper()
 	write.headers = []string{"If-Match: " + tag, "Idempotency-Key: writer-" + strconv.Itoa(writer)}

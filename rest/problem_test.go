@@ -15,7 +15,7 @@ import (
 	"parapet/model/kernel/apperr"
 )
 
-// respondTo is a refusal as the caller gets it.
+// respondTo returns the response to an error, as the caller receives it.
 func respondTo(t *testing.T, err error) (*httptest.ResponseRecorder, string) {
 	t.Helper()
 	var log strings.Builder

@@ -15,7 +15,7 @@ import (
 	"parapet/rest"
 )
 
-// testClock is a clock that a test turns.
+// testClock is a clock that only the test advances.
 type testClock struct {
 	sync.Mutex
 	at time.Time
@@ -92,7 +92,7 @@ func TestUnauthenticatedRequestsAreLimitedByAddress(t *testing.T) {
 	require.Equal(t, 403, request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer unscoped"}}.sendTo(t, handler).StatusCode)
 }
 
-// The limit of unauthenticated callers is a setting of its own, and can be turned off.
+// The limit of unauthenticated callers is a setting of its own, and can be switched off.
 func TestAddressLimitIsSeparateFromPartnerLimit(t *testing.T) {
 	t.Parallel()
 	clock := &testClock{at: time.Unix(0, 0)}
@@ -171,8 +171,8 @@ func (p *testQuota) Lease(_ context.Context, _ string, want int) (int, time.Dura
 	return granted, time.Second, p.err
 }
 
-// Several nodes together give no more than what was shared, but for what one
-// burst on account each may be ahead, and ask far less often than they are asked.
+// Several nodes together allow at most the shared quota plus one burst per node, and ask
+// the database far less often than callers ask them.
 func TestNodesShareAQuota(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, checkSharedQuota)

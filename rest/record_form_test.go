@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// idPrefixes are those of the ids of each kind of record.
+// idPrefixes are the prefixes of the ids of each type of record.
 var idPrefixes = map[string]string{
 	"quote": "quo", "policy": "pol", "claim": "clm", "timeline_entry": "tle", "attachment": "att", "message": "msg",
 	"payout_method": "pmt", "payout": "pay", "observation": "obs", "occurrence": "occ",
@@ -19,7 +19,7 @@ var idPrefixes = map[string]string{
 // withoutPartner lists records that belong to no partner.
 var withoutPartner = map[string]bool{"product": true, "occurrence": true, "observation": true}
 
-// freeformMembers are the members in which others speak: partners, products.
+// freeformMembers are the members whose content partners or products define.
 var freeformMembers = map[string]bool{"context": true, "context_schema": true, "metadata": true, "examples": true}
 
 var (
@@ -27,8 +27,8 @@ var (
 	typeIDPattern = regexp.MustCompile(`^([a-z]{3})_[0-7][0-9a-hjkmnp-tv-z]{25}$`)
 )
 
-// requireRecordForm holds every record inside an answer against the contract's common shape,
-// as far as a schema cannot say it.
+// requireRecordForm compares every record inside a response with the contract's common
+// form, as far as a schema cannot express it.
 func requireRecordForm(t *testing.T, what string, value any) {
 	t.Helper()
 	switch value := value.(type) {
@@ -54,7 +54,7 @@ func requireRecordForm(t *testing.T, what string, value any) {
 	}
 }
 
-// requireRecordHeader checks what every record begins with.
+// requireRecordHeader checks the common members of every record.
 func requireRecordHeader(t *testing.T, what, kind string, record map[string]any) {
 	t.Helper()
 	for _, name := range []string{"id", "partner", "created_at", "updated_at", "version"} {

@@ -13,8 +13,8 @@ import (
 	"parapet/model/kernel/store"
 )
 
-// FuzzRequest reads any query and any header as the door does: what is accepted is
-// within its bounds, what is not is refused with a code, and nothing is a panic.
+// FuzzRequest parses any query and any header: an accepted value is within its limits, a
+// rejected one has a code, and nothing panics.
 func FuzzRequest(f *testing.F) {
 	for _, seed := range [][2]string{
 		{"limit=1&cursor=a", "*/*"},
@@ -51,7 +51,7 @@ func FuzzRequest(f *testing.F) {
 	})
 }
 
-// requireParsedQuery checks what was read from a query.
+// requireParsedQuery checks the values that were parsed from a query.
 func requireParsedQuery(t *testing.T, c *requestContext, query string) {
 	t.Helper()
 	if err := c.parseQuery(); err != nil {

@@ -17,8 +17,8 @@ import (
 	"parapet/rest"
 )
 
-// newHandler makes a door without a database behind it: enough for everything that
-// is answered before the domain reads or writes.
+// newHandler returns a handler without a database: enough for every request that is
+// answered before the domain reads or writes.
 func newHandler(t *testing.T, change func(*rest.Config)) http.Handler {
 	t.Helper()
 	config := rest.Config{Service: new(model.Service), Authenticate: authenticateTestToken, Development: true}
@@ -47,7 +47,7 @@ func authenticateTestToken(_ context.Context, bearer string) (actor.Actor, error
 	}
 }
 
-// request is one call; headers are "Name: value".
+// request is one request; headers are "Name: value".
 type request struct {
 	method, path, body string
 	headers            []string
@@ -73,7 +73,7 @@ func (r request) sendTo(t *testing.T, handler http.Handler) *reply {
 	return answer
 }
 
-// reply is a whole answer.
+// reply is a complete response.
 type reply struct {
 	StatusCode int
 	Header     http.Header
@@ -112,7 +112,7 @@ func TestRequestsAreRejectedBeforeTheDomain(t *testing.T) {
 		request
 		status int
 		code   apperr.Code
-		header string // "Name: value" of the answer
+		header string // "Name: value" of the response
 	}{
 		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, apperr.CodeTokenMissing, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
 		"token before body": {request{"POST", "/v1/quotes", "{", []string{"Authorization: Bearer other"}}, 401, apperr.CodeTokenInvalid, `Www-Authenticate: Bearer error="invalid_token"` + metadata},

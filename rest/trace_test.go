@@ -14,7 +14,7 @@ func TestTraceIsContinued(t *testing.T) {
 	const id, span = "0af7651916cd43dd8448eb211c80319c", "b7ad6b7169203331"
 	for given, flags := range map[string]string{
 		"00-" + id + "-" + span + "-01": "01", "00-" + id + "-" + span + "-00": "00", "00-" + id + "-" + span + "-03": "01",
-		"01-" + id + "-" + span + "-01-more": "01", // a later version may say more
+		"01-" + id + "-" + span + "-01-more": "01", // a later version may have more fields
 		"":                                   "", "00": "", "00-" + id + "-" + span: "", "00-" + id + "-" + span + "-01-more": "", "ff-" + id + "-" + span + "-01": "",
 		"00-" + strings.ToUpper(id) + "-" + span + "-01": "", "00-" + strings.Repeat("0", 32) + "-" + span + "-01": "",
 		"00-" + id + "-" + strings.Repeat("0", 16) + "-01": "", "00-" + id + "x-" + span + "-01": "", "00-" + id + "-" + span + "-é": "",

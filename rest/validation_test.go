@@ -11,7 +11,7 @@ import (
 	"parapet/model/wire"
 )
 
-// errorList are the errors of a refusal as "pointer code", in the order they come.
+// errorList returns the errors of a response as "pointer code", in their order.
 func errorList(p problem) []string {
 	var all []string
 	for _, field := range p.Errors {

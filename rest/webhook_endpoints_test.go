@@ -90,7 +90,7 @@ func TestPatch(t *testing.T) {
 	h.expectStatus(t, 204, request{"DELETE", at, "", []string{"If-Match: " + h.get(t, at).Header.Get("ETag")}})
 }
 
-// A lost answer can be had again with its secret for a day, and afterwards without.
+// A lost response can be repeated with its secret for a day, and afterwards without it.
 func TestReplayIncludesTheSecretForOneDay(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

@@ -26,10 +26,10 @@ func TestTreeFollowsTheRules(t *testing.T) {
 	}
 }
 
-// ruleExample is a source that keeps or breaks one rule.
+// ruleExample is a source file that follows or violates one rule.
 type ruleExample struct {
 	rule, path, source string
-	breaks             string // a part of the message, empty when the rule is kept
+	breaks             string // a part of the message, empty when the rule is followed
 }
 
 var examples = []ruleExample{

@@ -13,7 +13,8 @@ import (
 // a path in code style.
 var documentedPath = regexp.MustCompile("\\]\\(([^):#]+)\\)|`((?:\\.ci|cmd|graph|internal|jobs|migrations|model|rest)/[a-zA-Z0-9_./-]+)`")
 
-// TestTreeHasTheFilesThatDocumentsName keeps the front matter short and its paths right.
+// TestTreeHasTheFilesThatDocumentsName checks the length of the README and that its paths
+// exist.
 func TestTreeHasTheFilesThatDocumentsName(t *testing.T) {
 	t.Parallel()
 	for _, name := range []string{"README.md", "CONTRIBUTING.md", "RUNBOOK.md"} {
@@ -22,7 +23,7 @@ func TestTreeHasTheFilesThatDocumentsName(t *testing.T) {
 		for _, match := range documentedPath.FindAllStringSubmatch(string(content), -1) {
 			path := match[1] + match[2]
 			if strings.Contains(path, "NNNN") {
-				continue // a form, not a file
+				continue // a pattern and not a file
 			}
 			_, err := os.Stat("../../" + path)
 			require.NoError(t, err, "%s names a path that does not exist", name)

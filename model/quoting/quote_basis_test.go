@@ -13,7 +13,7 @@ import (
 	"parapet/model/underwriting"
 )
 
-// weighed reads the whole list in pages of a size.
+// weighed reads the whole list in pages of the given size.
 func weighed(t *testing.T, b *modeltest.Bundle, quote string, in store.PageRequest) (all []pricing.WeighedEvent) {
 	t.Helper()
 	for {
@@ -91,7 +91,8 @@ func TestQuoteOfAnotherEditionKeepsItsSums(t *testing.T) {
 	}
 }
 
-// TestQuoteOfTheOldFormulaStaysReadable weighs what such a quote has kept: its history.
+// TestQuoteOfTheOldFormulaStaysReadable reads the weighed events of such a quote, which
+// are its stored history.
 func TestQuoteOfTheOldFormulaStaysReadable(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())

@@ -12,8 +12,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-// pastClaims gives a policy so many declined claims, five minutes apart, each for an
-// occurrence of its own.
+// pastClaims gives a policy n declined claims, five minutes apart, each for an occurrence
+// of its own.
 const pastClaims = `with past as (
 		insert into occurrences (id, scope, version, created_at, updated_at, source, source_event_id, kind, occurred_at, last_at, stage, source_version)
 		select gen_random_uuid(), '', 1, at, at, 'usgs', 'past-' || n, 'earthquake', at, at, 'final', '1'
@@ -24,7 +24,7 @@ const pastClaims = `with past as (
 		array['threshold_not_met'], past.occurred_at, past.occurred_at, 'declined'
 	from past, policies p order by random()`
 
-// BenchmarkClaimsOfOnePolicy measures what touches a policy, or another policy, that has
+// BenchmarkClaimsOfOnePolicy measures operations on a policy, or on another policy, with
 // 10 claims or 100,000, and reports the size of the largest event.
 func BenchmarkClaimsOfOnePolicy(b *testing.B) {
 	for _, claims := range []int{10, 100_000} {
@@ -47,7 +47,8 @@ func BenchmarkClaimsOfOnePolicy(b *testing.B) {
 			for b.Loop() {
 				b.StopTimer()
 				matched++
-				// The least that pays, and none of them a possible duplicate of another one.
+				// The claims have the smallest paid amount, and none is a possible
+				// duplicate of another one.
 				quake := modeltest.Quake(fmt.Sprintf("us%d", matched), at.Add(time.Duration(matched)*61*time.Second), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "6")
 				m.Observe(quake)
 				job := m.LastJob().(occurrence.EvaluateOccurrences)
