@@ -134,7 +134,7 @@ func TestEveryRecordTypeIsReadable(t *testing.T) {
 	all := d.queryData(t, `{ quotes { nodes { id } } payouts(filter: {status: RELEASED}) { totalCount nodes { id } } payoutMethods { nodes { id } } products(first: 1) { totalCount nodes { key } } product(key: "quake-circle") { contextSchema trigger { kind } } claims(order: OLDEST_FIRST) { nodes { id } } }`, nil)
 	require.Len(t, all["quotes"].(map[string]any)["nodes"], 1)
 	require.InDelta(t, 1, all["payouts"].(map[string]any)["totalCount"], 0)
-	require.InDelta(t, 4, all["products"].(map[string]any)["totalCount"], 0)
+	require.InDelta(t, 6, all["products"].(map[string]any)["totalCount"], 0)
 	none := d.queryDataAs(t, "globex", `{ quotes { nodes { id } } claims { totalCount } payouts { totalCount } payoutMethods { totalCount } }`, nil)
 	require.Empty(t, none["quotes"].(map[string]any)["nodes"])
 	require.InDelta(t, 0, none["claims"].(map[string]any)["totalCount"], 0)
