@@ -45,7 +45,7 @@ func TestFieldsThatMayFailAreNullable(t *testing.T) {
 	require.Greater(t, len(fields), len(s.Query.Fields)+len(s.Mutation.Fields))
 	for name := range fields {
 		object, member, _ := strings.Cut(name, ".")
-		if object == s.Subscription.Name || strings.HasSuffix(object, "Connection") { // an event is all there is; a page is read with what it counts
+		if object == s.Subscription.Name || strings.HasSuffix(object, "Connection") { // an event is the whole result; a page is read with its count
 			continue
 		}
 		require.False(t, s.Types[object].Fields.ForName(member).Type.NonNull, "%s is read apart", name)

@@ -1,5 +1,5 @@
 // Package hazard models natural hazards that can be measured: earthquakes, tropical
-// cyclones and daily rain, their geometry on the sphere, and the shipped history used for
+// cyclones and daily values of stations, their geometry on the sphere, and the shipped history used for
 // pricing. The main types are Kind, Point, Quake, Storm, Day and History.
 //
 // Package trigger evaluates covers, package occurrence records observations. This package
