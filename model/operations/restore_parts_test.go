@@ -23,8 +23,14 @@ type restoredStorm struct {
 }
 
 // restoreStorm takes the bank's report after the first fix of the storm was repeated, and
-// repeats the second one after it.
+// repeats the second one after it. The bank reports the settled payment.
 func restoreStorm(t *testing.T) *restoredStorm {
+	t.Helper()
+	return restoreStormWith(t, func(settled reconciliation.ReportLine) []reconciliation.ReportLine { return []reconciliation.ReportLine{settled} })
+}
+
+// restoreStormWith is restoreStorm with what the bank reports of the settled payment.
+func restoreStormWith(t *testing.T, report func(settled reconciliation.ReportLine) []reconciliation.ReportLine) *restoredStorm {
 	t.Helper()
 	from := modeltest.New(t)
 	policy := from.QuoteAndBind("cyclone-circle", nil)
@@ -44,7 +50,7 @@ func restoreStorm(t *testing.T) *restoredStorm {
 	r.AdvanceClock(13 * time.Hour)
 	r.Observe(fixes[0])
 	r.RunJobs()
-	require.Equal(t, map[string]int{"amount": 1}, modeltest.Reconcile(t, r.Bundle, "since the backup", r.line).Results)
+	require.Positive(t, modeltest.Reconcile(t, r.Bundle, "since the backup", report(r.line)...).Results["amount"])
 	r.Observe(fixes[1])
 	runUntilIdle(r.Bundle)
 	return r
@@ -77,6 +83,38 @@ func TestPaymentAboveItsPartBarsEveryPartOfTheClaim(t *testing.T) {
 	r.finish(t)
 	require.Empty(t, r.Rail.Orders, "the bank has paid the whole limit")
 	requireMismatched(t, r.parts())
+}
+
+// The payment came back and was sent again under the next key before the restore: the
+// bank still has that order.
+func TestOrderUnderwayAboveItsPartBarsEveryPartOfTheClaim(t *testing.T) {
+	t.Parallel()
+	for name, lost := range map[string]func(settled reconciliation.ReportLine) []reconciliation.ReportLine{
+		"the first order": func(line reconciliation.ReportLine) []reconciliation.ReportLine {
+			line.Status = reconciliation.LineUnderway
+			return []reconciliation.ReportLine{line}
+		},
+		"the order after a return": func(settled reconciliation.ReportLine) []reconciliation.ReportLine {
+			back, again := settled, settled
+			back.Status, back.At = reconciliation.LineReturned, settled.At.Add(time.Hour)
+			again.Status, again.At, again.Reference = reconciliation.LineUnderway, settled.At.Add(2*time.Hour), "sent again"
+			again.Key = debtOf(settled.Key) + ".2"
+			return []reconciliation.ReportLine{settled, back, again}
+		},
+		"only the order after a return": func(settled reconciliation.ReportLine) []reconciliation.ReportLine {
+			settled.Status, settled.Key = reconciliation.LineUnderway, debtOf(settled.Key)+".2"
+			return []reconciliation.ReportLine{settled}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := restoreStormWith(t, lost)
+			modeltest.CloseExceptions(t, r.Bundle)
+			r.finish(t)
+			require.Empty(t, r.Rail.Orders, "the bank has an order of the whole limit")
+			requireMismatched(t, r.parts())
+		})
+	}
 }
 
 // Both parts exist when the report is imported.

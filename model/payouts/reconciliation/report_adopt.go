@@ -68,15 +68,27 @@ func (m *lineMatcher) adoptPayout(out payouts.LockedPayout, line *lineRow) error
 }
 
 // applyUnderway applies a line by which the rail has an order. An order that this
-// database never sent was sent before the restore.
+// database never sent was sent before the restore; if it differs from what is owed now,
+// it is blocked like a settlement.
 func (m *lineMatcher) applyUnderway(ctx context.Context, out payouts.LockedPayout, line *lineRow) (payouts.LineResult, error) {
-	if err := m.prepareAdoption(ctx, out, line); err != nil || !m.isUnsent(out.Row, line) {
-		return payouts.ResultUnderway, err
+	if err := m.prepareAdoption(ctx, out, line); err != nil {
+		return "", err
 	}
-	if why := mismatch(out.Row, line); why != "" {
+	why := mismatch(out.Row, line)
+	switch {
+	case why != "" && m.isLostKey(out.Row, line):
 		return why, m.blockDoublePayment(out.Claim, out.Row, line, false)
+	case m.isUnsent(out.Row, line):
+		return payouts.ResultUnderway, m.adoptPayout(out, line)
+	default:
+		return payouts.ResultUnderway, nil
 	}
-	return payouts.ResultUnderway, m.adoptPayout(out, line)
+}
+
+// isLostKey reports whether this database has sent neither the line's key nor a later
+// one: the order was sent before the restore.
+func (m *lineMatcher) isLostKey(row *claims.PayoutRow, line *lineRow) bool {
+	return line.parsedKey.Digest != "" && len(m.recipientsByKey[line.Key]) == 0 && !keySuperseded(row, line.Key)
 }
 
 // codeReported is the code of an attempt that is known only from the rail's report.
