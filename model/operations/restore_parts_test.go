@@ -26,7 +26,9 @@ type restoredStorm struct {
 // repeats the second one after it. The bank reports the settled payment.
 func restoreStorm(t *testing.T) *restoredStorm {
 	t.Helper()
-	return restoreStormWith(t, func(settled reconciliation.ReportLine) []reconciliation.ReportLine { return []reconciliation.ReportLine{settled} })
+	return restoreStormWith(t, func(settled reconciliation.ReportLine) []reconciliation.ReportLine {
+		return []reconciliation.ReportLine{settled}
+	})
 }
 
 // restoreStormWith is restoreStorm with what the bank reports of the settled payment.

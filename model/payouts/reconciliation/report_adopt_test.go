@@ -1,6 +1,7 @@
 package reconciliation_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -34,4 +35,20 @@ func TestOrderKnownFromAReportStaysWithTheBankThatReportedIt(t *testing.T) {
 	require.Equal(t, "released", modeltest.OnlyPayout(t, b, claim).Status)
 	require.Equal(t, map[string]int{"unknown": 1}, report(second, reconciliation.LineReturned), "it never had the order")
 	require.Equal(t, map[string]int{"reconciled": 1}, report(first, reconciliation.LineSettled))
+}
+
+// An earlier key of an order that was sent before a restore was refused, or its money
+// came back: a late line about it changes nothing.
+func TestLateLineAboutAnEarlierLostKeyChangesNothing(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := modeltest.NewApprovedClaim(b)
+	payout := modeltest.OnlyPayout(t, b, claim)
+	second := modeltest.ReportLine(b, payout, reconciliation.LineUnderway)
+	first := second
+	second.Key, second.Reference = strings.TrimSuffix(first.Key, ".1")+".2", "sent again"
+	require.Equal(t, map[string]int{"underway": 1}, modeltest.Reconcile(t, b, "the last order", second).Results)
+	require.Equal(t, "released", modeltest.OnlyPayout(t, b, claim).Status)
+	require.Equal(t, map[string]int{"underway": 1}, modeltest.Reconcile(t, b, "the first order", first).Results)
+	require.Equal(t, "released", modeltest.OnlyPayout(t, b, claim).Status)
 }
