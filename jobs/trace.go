@@ -15,11 +15,11 @@ import (
 
 // traceMetadata returns the job metadata that holds the current trace position.
 func traceMetadata(ctx context.Context) []byte {
-	place := tracing.Traceparent(ctx)
-	if place == "" {
+	parent := tracing.Traceparent(ctx)
+	if parent == "" {
 		return nil
 	}
-	metadata, err := json.Marshal(map[string]string{tracing.HeaderName: place})
+	metadata, err := json.Marshal(map[string]string{tracing.HeaderName: parent})
 	if err != nil {
 		return nil // marshalling two strings cannot fail
 	}

@@ -104,8 +104,9 @@ func (t Trigger) validate(place PlaceKind) error {
 	return rules.validate(t)
 }
 
-// Grows reports whether the occurrence may come to owe more than was approved for it, never
-// less, without a revision: the track of a storm gets longer, a count of days higher.
+// Grows reports whether later observations can raise the amount owed for the occurrence
+// and, without a revision, never lower it: the track of a storm gets longer, a count of
+// days higher.
 func (o Occurrence) Grows() bool {
 	return o.Storm != nil || o.AtStation != nil && o.AtStation.Definition.Grows()
 }

@@ -30,7 +30,7 @@ var crowd = []string{
 	`vacuum analyze policies`, `analyze claims`, `analyze payouts`,
 }
 
-// crowded returns a book of so many policies.
+// crowded returns a book with the given number of policies.
 func crowded(b *testing.B, policies int) *modeltest.Bundle {
 	b.Helper()
 	m := modeltest.New(b, modeltest.WithoutChecks())
