@@ -9728,9 +9728,9 @@ enum EventType {
   QUOTE_BOUND
   "A quote was not bound in time."
   QUOTE_EXPIRED
-  "A quote was bound. Cover runs from the start of its period."
+  "A quote was bound: cover runs from the start of its period."
   POLICY_ACTIVATED
-  "The limit of the policy is used up."
+  "Nothing is left of the policy's limit."
   POLICY_EXHAUSTED
   "The period of cover is over. Claims for events in the period can still be opened in the reporting window."
   POLICY_EXPIRED
@@ -13657,7 +13657,7 @@ enum TimelineKind {
   QUOTE_EXPIRED
   "A quote was bound: cover runs from the start of its period."
   POLICY_ACTIVATED
-  "The limit of the policy is used up."
+  "Nothing is left of the policy's limit."
   POLICY_EXHAUSTED
   "The period of cover is over. Claims for events in the period can still be opened in the reporting window."
   POLICY_EXPIRED

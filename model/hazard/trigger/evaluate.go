@@ -23,8 +23,16 @@ func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determinat
 	d.Stage = o.Stage
 	if o.AtStation != nil && c.Trigger.IsAtStation() && c.Place.Kind == AtStation {
 		d.FirstDay, d.LastDay, d.Stage = e.bestDays.First, e.bestDays.Last, Preliminary
-		o.AtStation.Definition.complete(&e, &d, *o.AtStation)
+		return o.AtStation.completeDetermination(e, d)
 	}
+	return d
+}
+
+// completeDetermination returns the determination as the definition completes it. The
+// variables that the definition changes live on the heap; as parameters they do so at
+// stations only.
+func (o StationOccurrence) completeDetermination(e evaluation, d Determination) Determination {
+	o.Definition.complete(&e, &d, o)
 	return d
 }
 

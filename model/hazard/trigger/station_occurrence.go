@@ -165,7 +165,9 @@ func (o StationOccurrence) HasFinalDays() bool { return areFinal(o.Days) }
 func (e *evaluation) evaluateStation(o StationOccurrence) {
 	e.closestAt = o.Last
 	if o.Station == e.cover.Place.Station && o.Definition.String() == e.cover.Trigger.Definition().String() {
-		o.Definition.evaluate(e, o)
+		own := *e // on the heap, where e of the other perils need not be
+		o.Definition.evaluate(&own, o)
+		*e = own
 	}
 }
 
