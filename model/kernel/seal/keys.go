@@ -95,7 +95,8 @@ func (k Keys) OpenBytes(sealed, bound []byte) ([]byte, error) {
 	if len(sealed) < 1 || len(sealed) < 1+int(sealed[0]) {
 		return nil, ErrUnsealFailed
 	}
-	id, rest := string(sealed[1:1+sealed[0]]), sealed[1+sealed[0]:]
+	idEnd := 1 + int(sealed[0]) // as an int: 255 + 1 does not fit a byte
+	id, rest := string(sealed[1:idEnd]), sealed[idEnd:]
 	for _, key := range k.Seal {
 		if key.ID != id {
 			continue
