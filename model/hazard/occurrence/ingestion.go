@@ -112,11 +112,11 @@ func (r *ingestion) applyChanges(ctx context.Context, source string, reported []
 	}
 	var occurrences []uuid.UUID
 	if len(r.changed) > 0 {
-		r.changed = latestPerObservation(r.changed)
 		var err error
-		if occurrences, err = r.link(ctx, source); err != nil {
+		if occurrences, err = r.link(ctx, source); err != nil { // by the names of all reports, replaced ones too
 			return err
 		}
+		r.changed = latestPerObservation(r.changed)
 		if err := r.saveObservations(ctx); err != nil {
 			return err
 		}
