@@ -98,8 +98,18 @@ func TestImpossibleWindAndPressureAreRejected(t *testing.T) {
 		wind, pressure string
 		good           bool
 	}{
-		{"125", "913", true}, {"0", "913", true}, {"-99", "-999", true}, {"-999", "-99", true}, {"", "", true},
-		{"-1", "913", false}, {"125", "0", false}, {"125", "-1", false}, {"-1", "-999", false}, {"-99", "0", false}, {"12x", "913", false}, {"125", "9 13", false},
+		{"125", "913", true},
+		{"0", "913", true},
+		{"-99", "-999", true},
+		{"-999", "-99", true},
+		{"", "", true},
+		{"-1", "913", false},
+		{"125", "0", false},
+		{"125", "-1", false},
+		{"-1", "-999", false},
+		{"-99", "0", false},
+		{"12x", "913", false},
+		{"125", "9 13", false},
 	} {
 		text := strings.NewReplacer("125", tc.wind, "913", tc.pressure).Replace(writeStorm("AL122005,KATRINA,1", 1))
 		storms, rejected, err := ParseHURDAT2(strings.NewReader(text))

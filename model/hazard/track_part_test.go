@@ -145,8 +145,10 @@ func TestShippedDatasetsNameTheirYears(t *testing.T) {
 		first, last int
 		basin       bool
 	}{
-		{h.QuakeData(), "usgs", 1965, 2022, false}, {h.StormData(), "nhc", 1851, 2025, true},
-		{h.PressureData(), "nhc", 1992, 2025, true}, {h.RainData(), "ghcn", 1899, 2026, false},
+		{h.QuakeData(), "usgs", 1965, 2022, false},
+		{h.StormData(), "nhc", 1851, 2025, true},
+		{h.PressureData(), "nhc", 1992, 2025, true},
+		{h.RainData(), "ghcn", 1899, 2026, false},
 	} {
 		require.Equal(t, []any{tc.source, tc.first, tc.last, tc.last - tc.first + 1}, []any{tc.of.Source, tc.of.FirstYear, tc.of.LastYear, tc.of.Years()}, tc.of.Name)
 		require.Equal(t, tc.basin, tc.of.Basin != nil, tc.of.Name)

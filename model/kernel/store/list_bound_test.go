@@ -141,8 +141,14 @@ func TestCursorOfAnotherFilterIsRefused(t *testing.T) {
 	require.NoError(t, err)
 	now, id := time.Now(), uuid.Max
 	for _, f := range []store.Filter{
-		{Status: "open"}, {Product: "quake-circle"}, {PolicyID: store.ResourcePolicy.FormatID(id)}, {ClaimID: store.ResourceClaim.FormatID(id)},
-		{Partner: "acme"}, {PartnerReference: "a"}, {CreatedFrom: &now}, {CreatedTo: &now},
+		{Status: "open"},
+		{Product: "quake-circle"},
+		{PolicyID: store.ResourcePolicy.FormatID(id)},
+		{ClaimID: store.ResourceClaim.FormatID(id)},
+		{Partner: "acme"},
+		{PartnerReference: "a"},
+		{CreatedFrom: &now},
+		{CreatedTo: &now},
 	} {
 		_, err := notes.List(t.Context(), s, acme, f, next)
 		require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err), "%+v", f)
@@ -160,9 +166,22 @@ func TestFiltersHaveDifferentCursorNames(t *testing.T) {
 	now, later := time.Unix(1, 0), time.Unix(2, 0)
 	seen := map[string]store.Filter{}
 	for _, f := range []store.Filter{
-		{}, {Status: "a"}, {Product: "a"}, {PolicyID: "a"}, {ClaimID: "a"}, {Partner: "a"}, {PartnerReference: "a"},
-		{CreatedFrom: &now}, {CreatedTo: &now}, {CreatedFrom: &later}, {CreatedFrom: &now, CreatedTo: &later},
-		{Status: `a" "`}, {Status: "a", Product: "b"}, {Status: "ab"}, {Partner: "a", ClaimID: "b"}, {Partner: "ab"},
+		{},
+		{Status: "a"},
+		{Product: "a"},
+		{PolicyID: "a"},
+		{ClaimID: "a"},
+		{Partner: "a"},
+		{PartnerReference: "a"},
+		{CreatedFrom: &now},
+		{CreatedTo: &now},
+		{CreatedFrom: &later},
+		{CreatedFrom: &now, CreatedTo: &later},
+		{Status: `a" "`},
+		{Status: "a", Product: "b"},
+		{Status: "ab"},
+		{Partner: "a", ClaimID: "b"},
+		{Partner: "ab"},
 	} {
 		name := f.CursorName("notes")
 		require.NotContains(t, seen, name, "%+v", f)
