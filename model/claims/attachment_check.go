@@ -165,8 +165,11 @@ func newJSONDecoder(content io.Reader) *jsontext.Decoder {
 func findJSONFlaw(content io.Reader) (flaw string, err error) {
 	d := newJSONDecoder(content)
 	err = d.SkipValue()
-	if err == nil {
+	switch {
+	case err == nil:
 		_, err = d.ReadToken()
+	case errors.Is(err, io.EOF):
+		err = io.ErrUnexpectedEOF // there is no text, only white space
 	}
 	return classifyJSONError(err)
 }
