@@ -10,6 +10,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims/adjudication"
 	"parapet/model/events/webhooks"
@@ -40,15 +41,17 @@ func (Queue) Insert(ctx context.Context, conn bun.Conn, jobs []store.Job) error 
 	if err != nil {
 		return err
 	}
-	for _, job := range jobs {
-		args, err := json.Marshal(job)
+	kinds, args := make([]string, len(jobs)), make([]string, len(jobs))
+	for i, job := range jobs {
+		text, err := json.Marshal(job)
 		if err != nil {
 			return err
 		}
-		_, err = conn.ExecContext(ctx, "insert into modeltest_jobs (kind, args) values (?, ?)", job.Kind(), string(args))
-		if err != nil {
-			return fmt.Errorf("record job: %w", err)
-		}
+		kinds[i], args[i] = job.Kind(), string(text)
+	}
+	_, err = conn.ExecContext(ctx, "insert into modeltest_jobs (kind, args) select * from unnest(?::text[], ?::json[])", pgdialect.Array(kinds), pgdialect.Array(args))
+	if err != nil {
+		return fmt.Errorf("record jobs: %w", err)
 	}
 	return nil
 }

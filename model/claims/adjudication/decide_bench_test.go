@@ -1,0 +1,63 @@
+package adjudication_test
+
+import (
+	"flag"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/modeltest"
+)
+
+// hits is the number of policies that the earthquake of BenchmarkDecideHits pays.
+var hits = flag.Int("hits", 2_000, "policies that an earthquake pays in BenchmarkDecideHits")
+
+// copyWithMethod copies a bound policy with its quote and its verified payout method.
+const copyWithMethod = `with copies as (select gen_random_uuid() as quote, gen_random_uuid() as policy, gen_random_uuid() as method from generate_series(1, %d)
+	), quoted as (
+		insert into quotes select copy.* from (select q from quotes q limit 1) as one (q), copies c,
+			lateral jsonb_populate_record(one.q, jsonb_build_object('id', c.quote, 'policy_id', c.policy, 'partner_reference', null)) as copy returning 1
+	), paid as (
+		insert into payout_methods select copy.* from (select m from payout_methods m limit 1) as one (m), copies c,
+			lateral jsonb_populate_record(one.m, jsonb_build_object('id', c.method, 'policy_id', c.policy)) as copy returning 1
+	)
+	insert into policies select copy.* from (select p from policies p limit 1) as one (p), copies c,
+		lateral jsonb_populate_record(one.p, jsonb_build_object('id', c.policy, 'quote_id', c.quote, 'partner_reference', null)) as copy`
+
+// BenchmarkDecideHits decides an earthquake that pays every policy of a book: a claim,
+// its determination, an approval and a payout each. It reports the time and the bytes of
+// write-ahead log of a hit.
+func BenchmarkDecideHits(b *testing.B) {
+	for b.Loop() {
+		b.StopTimer()
+		m := modeltest.New(b, modeltest.WithoutChecks())
+		policy := m.QuoteAndBind("quake-circle", nil)
+		m.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+		m.RunAccountChecks()
+		for _, statement := range []string{
+			"set session_replication_role = replica", fmt.Sprintf(copyWithMethod, *hits-1), "reset session_replication_role", "vacuum analyze policies, payout_methods, quotes",
+		} {
+			_, err := m.DB.Pool.Exec(b.Context(), statement)
+			require.NoError(b, err)
+		}
+		m.AdvanceClock(100 * 24 * time.Hour)
+		m.Observe(modeltest.Quake("bench", m.Now().Add(-time.Hour), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "6.9"))
+		job := m.LastJob().(occurrence.EvaluateOccurrences)
+		var before, bytes float64
+		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select pg_current_wal_insert_lsn() - '0/0'").Scan(&before))
+		b.StartTimer()
+		require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job))
+		b.StopTimer()
+		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select pg_current_wal_insert_lsn() - '0/0' - $1", before).Scan(&bytes))
+		b.ReportMetric(bytes/float64(*hits), "WAL-bytes/hit")
+		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(*hits)/float64(max(1, b.N)), "us/hit")
+		claims := 0
+		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select count(*) from payouts").Scan(&claims))
+		require.Equal(b, *hits, claims)
+		b.StartTimer()
+	}
+}
