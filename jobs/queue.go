@@ -3,9 +3,12 @@
 // has no further effect.
 //
 //	kind                  queue            what it does                           when it fails
-//	evaluate_occurrences  matching         matches occurrences to policies        retried; the facts are in tables
-//	evaluate_policies     matching         decides the failed policies of a part  split until one policy fails alone,
-//	                                       of a match                             which is retried
+//	evaluate_occurrences  matching         matches occurrences to policies in     retried; the facts are in tables
+//	                                       slices
+//	evaluate_policies     matching         decides some policies of an occurrence retried
+//	                                       again
+//	decide_slices         slices           decides slices of large matchings      a slice that fails is attempted again and
+//	                                                                              halved; the sweep re-enqueues the job
 //	verify_payout_method  account_checks   asks the rail about an account         the sweep re-enqueues it while unchecked
 //	reevaluate_payouts    account_checks   selects another account for refused    retried
 //	                                       payouts
@@ -38,6 +41,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 	"github.com/uptrace/bun"
 
+	"parapet/model/claims/adjudication"
 	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
@@ -71,6 +75,10 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []store.Job) err
 		opts := optionsOf(job.Kind())
 		opts.Metadata = place
 		switch job := job.(type) {
+		case adjudication.DecideSlices:
+			opts.UniqueOpts = uniqueWhileUnfinished
+			unique = append(unique, river.InsertManyParams{Args: job, InsertOpts: opts})
+			continue
 		case webhooks.DeliverEndpoint:
 			if job.Failing {
 				opts.Queue = queueFailing

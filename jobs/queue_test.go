@@ -18,6 +18,7 @@ import (
 var jobsOfEachKind = []store.Job{
 	occurrence.EvaluateOccurrences{Occurrences: []string{"occ_1"}},
 	occurrence.EvaluateOccurrences{Occurrences: []string{"occ_1"}, After: "700"},
+	adjudication.DecideSlices{Worker: 1},
 	adjudication.EvaluatePolicies{Occurrence: "occ_1", Policies: []string{"pol_01kajw6p5qfn1t7zbjy0yse3hv"}},
 	payouts.VerifyPayoutMethod{Partner: "acme", ID: "pmt_1"},
 	payouts.ReleasePayout{Partner: "acme", ID: "pay_1"},

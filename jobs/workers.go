@@ -28,6 +28,7 @@ import (
 // The queues. Each has its own workers, so that a long matching never delays a payout.
 const (
 	queueMatching = "matching"
+	queueSlices   = "slices" // a large event delays no small one
 	queuePayouts  = "payouts"
 	queueAccounts = "account_checks" // a rail that hangs on account checks delays no payout
 	queueBatches  = "release_batches"
@@ -41,7 +42,7 @@ const (
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueBatches: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(operations.DueWorkKinds())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queueSlices: {MaxWorkers: 2}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueBatches: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(operations.DueWorkKinds())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueFailing: {MaxWorkers: 20},
 }
 
@@ -65,7 +66,9 @@ const (
 // insertOptions sets the queue, attempts and priority of each kind of job.
 var insertOptions = map[string]river.InsertOpts{
 	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
-	"evaluate_policies":    {Queue: queueMatching, MaxAttempts: 25}, // about three weeks in total; see the runbook
+	"evaluate_policies":    {Queue: queueMatching, MaxAttempts: 25},
+	// One, because the sweep re-enqueues it within seconds while a slice is due.
+	"decide_slices": {Queue: queueSlices, MaxAttempts: 1},
 	// Few, because the sweep re-enqueues within a minute while an account is unchecked.
 	"verify_payout_method": {Queue: queueAccounts, MaxAttempts: 3},
 	"reevaluate_payouts":   {Queue: queueAccounts, MaxAttempts: 25},
@@ -159,6 +162,13 @@ func (c Config) registerWorkers() *river.Workers {
 	}))
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[adjudication.EvaluatePolicies]) error {
 		return c.Service.Adjudication.EvaluatePolicies(ctx, job.Args)
+	}))
+	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[adjudication.DecideSlices]) error {
+		more, err := c.Service.Adjudication.DecideSlices(ctx)
+		if err == nil && more {
+			return river.JobSnooze(0)
+		}
+		return err
 	}))
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[payouts.ReevaluatePayouts]) error {

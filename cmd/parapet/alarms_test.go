@@ -136,11 +136,13 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts)
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'failed', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
+		insert into matching_slices (occurrence_id, version, number, candidates, policies, attempts, due_at)
+			select occurrence_id, version, 9, 1, array[gen_random_uuid()], 3, now() + interval '10 years' from matchings limit 1;
 		insert into reconciliation_exceptions (id, created_at, kind, rail) values (gen_random_uuid(), now(), 'contradiction', 'scripted');
 		insert into payment_orders (key, end_to_end_id, rail, payout_id, amount, currency, payee, set_aside_at) values ('k', 'k', 'iso20022', 'pay', 1, 'USD', 'iban ····3000', now());
 		update claims set status = 'deferred', next_review_at = now(), reason_codes = array['source_preliminary'], opened_at = now() - interval '15 days' where status = 'approved';
 		insert into river.river_job (kind, queue, state, args, max_attempts, finalized_at, scheduled_at)
-			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('evaluate_policies', 'matching', 'retryable', '{}', 25, null, now()), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
+			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.Controls.CheckInvariants(t.Context())) // it finds the forged rows and stops releases
 	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // not AdvanceClock: the events must wait for the relay

@@ -81,6 +81,8 @@ func parseJob(kind string, args []byte) (store.Job, error) {
 	switch kind {
 	case occurrence.EvaluateOccurrences{}.Kind():
 		return decodeJob[occurrence.EvaluateOccurrences](args)
+	case adjudication.DecideSlices{}.Kind():
+		return decodeJob[adjudication.DecideSlices](args)
 	case adjudication.EvaluatePolicies{}.Kind():
 		return decodeJob[adjudication.EvaluatePolicies](args)
 	case payouts.VerifyPayoutMethod{}.Kind():

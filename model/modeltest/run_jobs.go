@@ -90,6 +90,12 @@ func (b *Bundle) runJob(job store.Job) bool {
 	switch job := job.(type) {
 	case occurrence.EvaluateOccurrences:
 		b.retryUntilBarrier(func() error { return b.Service.Adjudication.Evaluate(b.ctx, job) })
+	case adjudication.DecideSlices:
+		for more := true; more; {
+			var err error
+			more, err = b.Service.Adjudication.DecideSlices(b.ctx)
+			require.NoError(b.t, err)
+		}
 	case adjudication.EvaluatePolicies:
 		require.NoError(b.t, b.Service.Adjudication.EvaluatePolicies(b.ctx, job))
 	case payouts.VerifyPayoutMethod:

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
 	"parapet/model/events/webhooks"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
@@ -30,6 +31,7 @@ type HealthStats struct {
 	ExpiryOverdue        int64         // policies and quotes past their end that no sweep has updated
 	Violations           int64         // invariant violations that are not acknowledged
 	SinceInvariantCheck  time.Duration // since the oldest of the last checks; since the first partner if there was no check
+	UndecidablePolicies  int64         // policies whose matching fails alone and is attempted again
 	SinceReleaseStop     time.Duration // since the release of payouts was stopped, while it is stopped
 	OrdersExcluded       int64         // accepted orders left out of bank files because they differ from what was accepted
 }
@@ -89,7 +91,8 @@ select
 	(select count(*) from invariant_violations where acknowledged_at is null) as violations,
 	coalesce(extract(epoch from now - coalesce((select min(checked_at) from invariant_checks), (select min(created_at) from partners))), 0)::bigint as unchecked,
 	coalesce((select extract(epoch from now - stopped_at) from release_stops where resumed_at is null), 0)::bigint as stopped,
-	(select count(*) from payment_orders where set_aside_at is not null) as orders_aside
+	(select count(*) from payment_orders where set_aside_at is not null) as orders_aside,
+	(select count(*) from matching_slices where done_at is null and attempts >= $3) as undecidable
 from clock`
 
 // HealthStats reads the figures with a few statements that use indexes. System and
@@ -100,8 +103,8 @@ func (s *Service) HealthStats(ctx context.Context, caller actor.Actor) (*HealthS
 	}
 	v := new(HealthStats)
 	var unpaid, lag, undecided, awaiting, unchecked, stopped int64
-	err := s.Pool.QueryRow(ctx, healthStatsQuery, maxUnsequencedCounted, webhooks.FailingAfter).Scan(&unpaid, &v.Unsequenced, &lag, &v.FailedDeliveries,
-		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersExcluded)
+	err := s.Pool.QueryRow(ctx, healthStatsQuery, maxUnsequencedCounted, webhooks.FailingAfter, adjudication.UndecidableAfter).Scan(&unpaid, &v.Unsequenced, &lag, &v.FailedDeliveries,
+		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersExcluded, &v.UndecidablePolicies)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read health stats: %w", err))
 	}

@@ -49,6 +49,7 @@ var sweepSteps = []sweepStep{
 	{"policies", store.SweepSetBatchSize, expirePolicies},
 	{"archive", store.SweepSetBatchSize, archivePolicies},
 	{"reviews", store.SweepBatchSize, reviewDeferredClaims},
+	{"matching", store.SweepBatchSize, adjudication.SweepSlices},
 	{workReportLines, store.SweepBatchSize, nil}, // see MatchReports
 	{"checkpoints", store.SweepBatchSize, events.SignCheckpoints},
 	{"answers", store.SweepBatchSize, purgeIdempotencyKeys},

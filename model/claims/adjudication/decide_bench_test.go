@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
 
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
@@ -51,6 +52,7 @@ func BenchmarkDecideHits(b *testing.B) {
 		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select pg_current_wal_insert_lsn() - '0/0'").Scan(&before))
 		b.StartTimer()
 		require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job))
+		decideBeside(b, m, 2)
 		b.StopTimer()
 		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select pg_current_wal_insert_lsn() - '0/0' - $1", before).Scan(&bytes))
 		b.ReportMetric(bytes/float64(*hits), "WAL-bytes/hit")
@@ -60,4 +62,20 @@ func BenchmarkDecideHits(b *testing.B) {
 		require.Equal(b, *hits, claims)
 		b.StartTimer()
 	}
+}
+
+// decideBeside decides all slices with so many workers beside each other.
+func decideBeside(t testing.TB, m *modeltest.Bundle, workers int) {
+	t.Helper()
+	var group errgroup.Group
+	for range workers {
+		group.Go(func() error {
+			for {
+				if more, err := m.Service.Adjudication.DecideSlices(t.Context()); err != nil || !more {
+					return err
+				}
+			}
+		})
+	}
+	require.NoError(t, group.Wait())
 }

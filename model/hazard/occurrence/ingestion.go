@@ -75,7 +75,7 @@ func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unre
 // ingestSource records one source's observations. It locks the source, so that two
 // batches never race for the same occurrence.
 func (r *ingestion) ingestSource(ctx context.Context, source string, rows []*ObservationRow, indexes []int) error {
-	if _, err := r.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 1))", r.scope+"/"+source).Exec(ctx); err != nil {
+	if _, err := r.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 1))", r.scope+"/"+source).Exec(ctx); err != nil { // the key of LockSourceShared
 		return fmt.Errorf("lock source: %w", err)
 	}
 	indexes, err := r.rejectSuperseded(ctx, source, rows, indexes)

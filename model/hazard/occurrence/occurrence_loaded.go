@@ -43,3 +43,15 @@ func LoadOccurrences(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]Loaded
 	}
 	return list, LoadStationFacts(ctx, db, list)
 }
+
+// LockSourceShared holds off the ingestion of observations of an occurrence's source
+// until the transaction ends. Unlike a row lock the lock is fair: an ingestion that waits
+// for it goes ahead of later callers, so that a revision is recorded while slices of a
+// large event are being decided.
+func LockSourceShared(ctx context.Context, tx *store.Tx, id uuid.UUID) error {
+	_, err := tx.NewRaw("select pg_advisory_xact_lock_shared(hashtextextended(scope || '/' || source, 1)) from occurrences where id = ?", id).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("lock the source: %w", err)
+	}
+	return nil
+}

@@ -23,6 +23,8 @@
 //	                              after its rows
 //	relay                         the one active relay            exclusive, tried
 //	scope/source                  an ingestion of observations    exclusive
+//	scope/source                  a slice of a matching, after    shared
+//	                              its row
 //	source/digest                 a replay of history             exclusive
 //	rail report, rail             an import of a report           exclusive
 //	match reports                 the matching of report lines    exclusive

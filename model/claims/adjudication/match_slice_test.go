@@ -2,6 +2,7 @@ package adjudication_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 	"time"
 
@@ -10,27 +11,31 @@ import (
 	"parapet/model/claims/adjudication"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
 
-// runUntilIsolated runs all matching jobs until only policies that fail alone are left. It
-// returns their jobs and errors.
-func runUntilIsolated(t *testing.T, b *modeltest.Bundle) (left []adjudication.EvaluatePolicies, failures []error) {
+// decideUntilIsolated runs all matching jobs, and slices as they become due, until only
+// slices of one policy that fails are left. It returns them.
+func decideUntilIsolated(t *testing.T, b *modeltest.Bundle) (left []adjudication.SliceRow) {
 	t.Helper()
-	for next := b.TakeJobIfAny(); next != nil; next = b.TakeJobIfAny() {
-		switch job := next.(type) {
-		case occurrence.EvaluateOccurrences:
-			require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), occurrence.EvaluateOccurrences{Occurrences: job.Occurrences}))
-		case adjudication.EvaluatePolicies:
-			if err := b.Service.Adjudication.EvaluatePolicies(t.Context(), job); err != nil {
-				left, failures = append(left, job), append(failures, err)
-			}
+	b.RunJobs()
+	for range 30 {
+		left = nil
+		require.NoError(t, b.Service.DB.NewSelect().Model(&left).Where("done_at is null").OrderExpr("number").Scan(t.Context()))
+		if !slices.ContainsFunc(left, func(slice adjudication.SliceRow) bool {
+			return len(slice.Policies) > 1 || slice.Attempts < adjudication.UndecidableAfter
+		}) {
+			return left
 		}
+		b.AdvanceClock(time.Minute)
+		_, err := b.Service.Adjudication.DecideSlices(t.Context())
+		require.NoError(t, err)
 	}
-	return left, failures
+	require.FailNow(t, "the slices are not isolated", "%v", left)
+	return nil
 }
 
 // bindMany binds n policies of a product.
@@ -46,11 +51,13 @@ func bindMany(b *modeltest.Bundle, product string, n int) []*wire.Policy {
 // it is repaired.
 func requireOneFailure(t *testing.T, b *modeltest.Bundle, policies []*wire.Policy, bad *wire.Policy, want string, mend string) {
 	t.Helper()
-	left, failures := runUntilIsolated(t, b)
+	left := decideUntilIsolated(t, b)
 	require.Len(t, left, 1)
-	require.Equal(t, []string{bad.ID}, left[0].Policies)
-	require.ErrorContains(t, failures[0], "policy "+bad.ID)
-	require.ErrorContains(t, failures[0], want)
+	require.Equal(t, []string{modeltest.DatabaseID(bad)}, []string{left[0].Policies[0].String()})
+	require.Contains(t, *left[0].Error, want)
+	stats, err := b.Service.Operations.HealthStats(t.Context(), actor.System())
+	require.NoError(t, err)
+	require.EqualValues(t, 1, stats.UndecidablePolicies)
 	approved := func(p *wire.Policy) bool {
 		var n int
 		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from claims where policy_id = $1 and status = 'approved'", modeltest.DatabaseID(p)).Scan(&n))
@@ -59,11 +66,12 @@ func requireOneFailure(t *testing.T, b *modeltest.Bundle, policies []*wire.Polic
 	for _, p := range policies {
 		require.Equal(t, p != bad, approved(p), "%s of %s", p.ID, bad.ID)
 	}
-	_, err := b.DB.Pool.Exec(t.Context(), mend)
+	_, err = b.DB.Pool.Exec(t.Context(), mend)
 	require.NoError(t, err)
-	require.NoError(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), left[0]))
-	require.True(t, approved(bad), "the retry decides it")
-	require.NoError(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), left[0]), "it is decided only once")
+	b.AdvanceClock(15 * time.Minute)
+	b.Sweep()
+	b.RunJobs()
+	require.True(t, approved(bad), "the next attempt decides it")
 }
 
 func TestPolicyWhoseRowIsUnreadableHoldsUpNoOther(t *testing.T) {
@@ -117,7 +125,7 @@ func TestPolicyAtAStationThatFailsHoldsUpNoOther(t *testing.T) {
 	requireOneFailure(t, b, policies, bad, "read candidates", fmt.Sprintf("update policies set cover = (select cover from policies where id = '%s') where id = '%s'", modeltest.DatabaseID(policies[0]), modeltest.DatabaseID(bad)))
 }
 
-func TestDatabaseThatIsAwayFailsTheJobAndSplitsNothing(t *testing.T) {
+func TestUnavailableDatabaseCountsNoAttempt(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policies := bindMany(b, "quake-circle", 2)
@@ -127,7 +135,9 @@ func TestDatabaseThatIsAwayFailsTheJobAndSplitsNothing(t *testing.T) {
 		create trigger shut before insert on claims for each row execute function shut()`)
 	require.NoError(t, err)
 	require.Equal(t, apperr.CodeUnavailable, apperr.CodeOf(b.Service.Adjudication.Evaluate(t.Context(), job)))
-	require.Equal(t, store.Job(job), b.LastJob(), "no other job was enqueued")
+	var attempts int
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select sum(attempts) from matching_slices").Scan(&attempts))
+	require.Zero(t, attempts, "no policy is the cause")
 	_, err = b.DB.Pool.Exec(t.Context(), "drop trigger shut on claims")
 	require.NoError(t, err)
 	b.RunJobs()

@@ -1,0 +1,232 @@
+package adjudication
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard/occurrence"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
+)
+
+// SliceRow is a part of the policies that a version of an occurrence may affect. One
+// transaction locks it, decides its policies and marks it done.
+type SliceRow struct {
+	bun.BaseModel `bun:"table:matching_slices,alias:ms"`
+
+	OccurrenceID uuid.UUID   `bun:",pk,type:uuid"`
+	Version      int64       `bun:",pk"` // of the occurrence
+	Number       int         `bun:",pk"`
+	Candidates   int         // policies of all slices that were written with it
+	Policies     []uuid.UUID `bun:",array,type:uuid[]"`
+	Attempts     int         // failed ones
+	DueAt        time.Time
+	Error        *string // of the last failed attempt
+	DoneAt       *time.Time
+}
+
+// MatchBatchSize is how many policies one transaction decides: large enough for few
+// statements, small enough for short locks.
+const MatchBatchSize = 1000
+
+// DecideSlices decides slices of any occurrences until none is due. Worker distinguishes
+// the jobs that may run beside each other: a queue holds one unfinished job for each.
+type DecideSlices struct {
+	Worker int `json:"worker"`
+}
+
+// Kind is the job's stable name.
+func (DecideSlices) Kind() string { return "decide_slices" }
+
+// sliceWorkers is how many DecideSlices jobs may run beside each other.
+const sliceWorkers = 4
+
+// enqueueSliceWorkers enqueues DecideSlices jobs for a number of due slices.
+func enqueueSliceWorkers(tx *store.Tx, due int) {
+	for i := range min(due, sliceWorkers) {
+		tx.EnqueueJob(DecideSlices{Worker: i})
+	}
+}
+
+// sliceRetention is how long done slices are kept: longer than any second pass, which
+// leaves out their policies, can wait.
+const sliceRetention = 24 * time.Hour
+
+// SweepSlices enqueues jobs for due slices that no worker has locked, deletes old slices
+// that are done, and returns how many it deleted.
+func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
+	due, err := tx.NewSelect().Model((*SliceRow)(nil)).Column("number").Where("ms.done_at is null").Where("ms.due_at <= ?", tx.Clock).
+		OrderExpr("ms.candidates, ms.occurrence_id, ms.version, ms.number").Limit(sliceWorkers).For("KEY SHARE SKIP LOCKED").Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("find due slices: %w", err)
+	}
+	n, err := due.RowsAffected()
+	if err != nil {
+		return 0, err
+	}
+	enqueueSliceWorkers(tx, int(n))
+	if err := completeMatchings(ctx, tx, nil); err != nil {
+		return 0, err
+	}
+	deleted, err := tx.NewRaw(`delete from matching_slices where ctid = any (array(select ctid from matching_slices
+		where done_at < ? limit ? for update skip locked))`, tx.Clock.Add(-sliceRetention), store.SweepBatchSize).Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("delete old slices: %w", err)
+	}
+	gone, err := deleted.RowsAffected()
+	return int(gone), err
+}
+
+// slicesPerTurn is how many slices a DecideSlices job decides before it lets other jobs
+// run.
+const slicesPerTurn = 20
+
+// DecideSlices decides due slices, those of small events first. It reports whether there
+// may be more.
+func (s *Service) DecideSlices(ctx context.Context) (more bool, err error) {
+	for range slicesPerTurn {
+		if found, err := s.decideNextSlice(ctx, nil); err != nil || !found {
+			return false, err
+		}
+	}
+	return true, nil
+}
+
+// decideNextSlice decides the next due slice of the given occurrences, or of any; false
+// if there is none. A failure that the database causes is returned. Any other failure is
+// recorded in the slice, and delays no other slice.
+func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) (found bool, err error) {
+	var slice *SliceRow
+	err = recoverPanic(func() error {
+		return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
+			if slice, err = lockNextSlice(ctx, tx, occurrences); err != nil || slice == nil {
+				return err
+			}
+			return decideSlice(ctx, tx, slice)
+		})
+	})
+	switch {
+	case slice == nil || ctx.Err() != nil || apperr.CodeOf(err) == apperr.CodeUnavailable && !store.IsRetryable(err):
+		return false, err
+	case err != nil:
+		return true, s.recordFailure(ctx, slice, err)
+	default:
+		return true, completeMatchings(ctx, s.DB, []uuid.UUID{slice.OccurrenceID})
+	}
+}
+
+// recoverPanic converts a panic into an error, so that a rule that panics for one policy
+// fails like any other error of that policy.
+func recoverPanic(do func() error) (err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
+	return do()
+}
+
+// lockNextSlice locks the next due slice that no other transaction has locked; nil if
+// there is none.
+func lockNextSlice(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) (*SliceRow, error) {
+	slice := new(SliceRow)
+	q := tx.NewSelect().Model(slice).Where("ms.done_at is null").Where("ms.due_at <= ?", tx.Clock)
+	if occurrences != nil {
+		q = q.Where("ms.occurrence_id in (?)", bun.List(occurrences))
+	}
+	err := q.OrderExpr("ms.candidates, ms.occurrence_id, ms.version, ms.number").Limit(1).For("UPDATE SKIP LOCKED").Scan(ctx)
+	if store.IsNoRows(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("lock a slice: %w", err)
+	}
+	return slice, nil
+}
+
+// decideSlice decides the policies of a locked slice that the occurrence affects. It
+// reads the occurrence under a lock: it may have been revised or merged since the slice
+// was written.
+func decideSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
+	if err := occurrence.LockSourceShared(ctx, tx, slice.OccurrenceID); err != nil {
+		return err
+	}
+	occ, facts, err := lockOccurrence(ctx, tx, slice.OccurrenceID)
+	if err != nil {
+		return err
+	}
+	hits, err := findDecidable(ctx, tx, occ, facts, slice.Policies)
+	if err != nil {
+		return err
+	}
+	if len(hits) > 0 {
+		if err := adjudicatePolicies(ctx, tx, occ, facts, hits); err != nil {
+			return fmt.Errorf("decide %s %s: %w", occ.Source, occ.SourceEventID, err)
+		}
+	}
+	slice.DoneAt, slice.Error = &tx.Clock, nil
+	_, err = tx.NewUpdate().Model(slice).Column("done_at", "error").WherePK().Exec(ctx)
+	return err
+}
+
+// These constants govern slices that fail. A slice that fails UndecidableAfter times is
+// halved, and so is each half that fails once, until one policy is left. That policy is
+// attempted again after growing delays, and HealthStats counts it.
+const (
+	UndecidableAfter  = 3
+	sliceRetryDelay   = time.Second
+	isolatedPolicyGap = 15 * time.Minute // the longest delay
+)
+
+// recordFailure records that a slice failed and when it is attempted again, and halves it
+// when it has failed too often.
+func (s *Service) recordFailure(ctx context.Context, failed *SliceRow, cause error) error {
+	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		slice := new(SliceRow)
+		err := tx.NewSelect().Model(slice).Where("occurrence_id = ?", failed.OccurrenceID).Where("version = ?", failed.Version).Where("number = ?", failed.Number).
+			Where("attempts = ?", failed.Attempts).Where("done_at is null").For("UPDATE").Scan(ctx)
+		if store.IsNoRows(err) { // another worker decided or changed it since
+			return nil
+		}
+		if err != nil {
+			return fmt.Errorf("read the failed slice: %w", err)
+		}
+		slice.Attempts++
+		slice.Error = new(cause.Error())
+		slice.DueAt = tx.Clock.Add(min(sliceRetryDelay<<min(slice.Attempts-1, 16), isolatedPolicyGap))
+		if slice.Attempts >= UndecidableAfter && len(slice.Policies) > 1 {
+			if err := halveSlice(ctx, tx, slice); err != nil {
+				return err
+			}
+		}
+		_, err = tx.NewUpdate().Model(slice).Column("policies", "attempts", "error", "due_at").WherePK().Exec(ctx)
+		return err
+	})
+}
+
+// halveSlice moves the second half of the policies to a new slice. Both are due at once
+// and are halved again at the next failure.
+func halveSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
+	half := len(slice.Policies) / 2
+	second := *slice
+	second.Policies = slice.Policies[half:]
+	slice.Policies = slice.Policies[:half]
+	slice.Attempts, slice.DueAt = UndecidableAfter-1, tx.Clock
+	second.Attempts, second.DueAt = slice.Attempts, slice.DueAt
+	if err := lockMatchings(ctx, tx, []*MatchingRow{{OccurrenceID: slice.OccurrenceID, Version: slice.Version, StartedAt: tx.Clock}}); err != nil {
+		return err
+	}
+	last, err := lastSliceNumber(ctx, tx, slice.OccurrenceID, slice.Version)
+	if err != nil {
+		return err
+	}
+	second.Number = last + 1
+	_, err = tx.NewInsert().Model(&second).Exec(ctx)
+	return err
+}

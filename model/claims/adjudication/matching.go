@@ -1,0 +1,176 @@
+package adjudication
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard/occurrence"
+	"parapet/model/kernel/store"
+)
+
+// MatchingRow is the matching of one version of an occurrence to policies.
+type MatchingRow struct {
+	bun.BaseModel `bun:"table:matchings,alias:ma"`
+
+	OccurrenceID uuid.UUID `bun:",pk,type:uuid"`
+	Version      int64     `bun:",pk"`
+	Candidates   int       // policies in its slices
+	StartedAt    time.Time
+	CompletedAt  *time.Time // nil while a slice is left
+}
+
+// exclusion says which candidates startMatchings leaves out: those in earlier slices of
+// the same version.
+type exclusion int
+
+const (
+	excludeNone    exclusion = iota
+	excludeWaiting           // those in slices that are not done
+	excludeSliced            // those in any slice
+)
+
+// startMatchings writes the slices of the candidates of occurrences and enqueues the jobs
+// that decide them. Unless it excludes none, the candidates are those that FindCandidates
+// found, and it ends the slices of older versions: what the newest version affects and
+// what waits is among the candidates. It returns the number of slices written.
+func startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence, candidates map[uuid.UUID][]uuid.UUID, except exclusion) (int, error) {
+	if len(occurrences) == 0 {
+		return 0, nil
+	}
+	var ids []uuid.UUID
+	var matchings []*MatchingRow
+	for _, of := range occurrences {
+		ids = append(ids, of.Row.ID)
+		matchings = append(matchings, &MatchingRow{OccurrenceID: of.Row.ID, Version: of.Row.Version, StartedAt: tx.Clock})
+	}
+	if err := lockMatchings(ctx, tx, matchings); err != nil {
+		return 0, err
+	}
+	if except != excludeNone {
+		sliced, err := loadSliced(ctx, tx, ids, except == excludeSliced)
+		if err != nil {
+			return 0, err
+		}
+		for _, matching := range matchings {
+			have := sliced[matching.OccurrenceID]
+			candidates[matching.OccurrenceID] = slices.DeleteFunc(candidates[matching.OccurrenceID], func(id uuid.UUID) bool { return have[id] == matching.Version })
+		}
+		if err := endOlderSlices(ctx, tx, ids); err != nil {
+			return 0, err
+		}
+	}
+	written, err := writeSlices(ctx, tx, matchings, candidates)
+	if err != nil {
+		return 0, err
+	}
+	enqueueSliceWorkers(tx, written-inlineSlices)
+	return written, completeMatchings(ctx, tx, ids)
+}
+
+// lockMatchings inserts or locks matchings in the order of their ids.
+func lockMatchings(ctx context.Context, tx *store.Tx, matchings []*MatchingRow) error {
+	slices.SortFunc(matchings, func(a, b *MatchingRow) int { return bytes.Compare(a.OccurrenceID[:], b.OccurrenceID[:]) })
+	_, err := tx.NewInsert().Model(&matchings).On("conflict (occurrence_id, version) do update").Set("version = excluded.version").Returning("null").Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("lock matchings: %w", err)
+	}
+	return nil
+}
+
+// loadSliced returns the policies in slices of occurrences, with the version of the
+// occurrence: those in slices that are not done or, with done, in all of them.
+func loadSliced(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID, done bool) (map[uuid.UUID]map[uuid.UUID]int64, error) {
+	var rows []SliceRow
+	err := tx.NewSelect().Model(&rows).Column("occurrence_id", "version", "policies").Where("occurrence_id in (?)", bun.List(occurrences)).
+		Where("done_at is null or ?", done).OrderExpr("version").Scan(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("read slices: %w", err)
+	}
+	sliced := make(map[uuid.UUID]map[uuid.UUID]int64)
+	for _, row := range rows {
+		if sliced[row.OccurrenceID] == nil {
+			sliced[row.OccurrenceID] = make(map[uuid.UUID]int64)
+		}
+		for _, id := range row.Policies {
+			sliced[row.OccurrenceID][id] = row.Version
+		}
+	}
+	return sliced, nil
+}
+
+// endOlderSlices marks slices of older versions of occurrences as done. Slices that a
+// worker has locked are left to it.
+func endOlderSlices(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) error {
+	_, err := tx.NewRaw(`with older as (select occurrence_id, version, number from matching_slices ms where occurrence_id in (?0) and done_at is null
+			and exists (select from matchings ma where ma.occurrence_id = ms.occurrence_id and ma.version > ms.version) for update skip locked)
+		update matching_slices ms set done_at = ?1 from older
+		where ms.occurrence_id = older.occurrence_id and ms.version = older.version and ms.number = older.number`, bun.List(occurrences), tx.Clock).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("end slices of older versions: %w", err)
+	}
+	return nil
+}
+
+// writeSlices writes slices of the candidates of locked matchings and returns their
+// number.
+func writeSlices(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, candidates map[uuid.UUID][]uuid.UUID) (int, error) {
+	var rows []SliceRow
+	var grown []*MatchingRow
+	for _, matching := range matchings {
+		policies := candidates[matching.OccurrenceID]
+		if len(policies) == 0 {
+			continue
+		}
+		last, err := lastSliceNumber(ctx, tx, matching.OccurrenceID, matching.Version)
+		if err != nil {
+			return 0, err
+		}
+		for part := range slices.Chunk(policies, MatchBatchSize) {
+			last++
+			rows = append(rows, SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version, Number: last, Candidates: len(policies), Policies: part, DueAt: tx.Clock})
+		}
+		matching.Candidates = len(policies)
+		grown = append(grown, matching)
+	}
+	if len(rows) == 0 {
+		return 0, nil
+	}
+	if _, err := tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
+		return 0, fmt.Errorf("write slices: %w", err)
+	}
+	_, err := tx.NewInsert().Model(&grown).On("conflict (occurrence_id, version) do update").
+		Set("candidates = ma.candidates + excluded.candidates").Set("completed_at = null").Returning("null").Exec(ctx)
+	if err != nil {
+		return 0, fmt.Errorf("write matchings: %w", err)
+	}
+	return len(rows), nil
+}
+
+// lastSliceNumber returns the highest number of the slices of a locked matching.
+func lastSliceNumber(ctx context.Context, tx *store.Tx, occurrence uuid.UUID, version int64) (last int, err error) {
+	err = tx.NewSelect().Model((*SliceRow)(nil)).ColumnExpr("coalesce(max(number), 0)").Where("occurrence_id = ?", occurrence).Where("version = ?", version).Scan(ctx, &last)
+	if err != nil {
+		return 0, fmt.Errorf("read the last slice: %w", err)
+	}
+	return last, nil
+}
+
+// completeMatchings completes the matchings of occurrences, or of all for nil, whose
+// slices are all done.
+func completeMatchings(ctx context.Context, db bun.IDB, occurrences []uuid.UUID) error {
+	q := db.NewUpdate().TableExpr("matchings as ma").Set("completed_at = business_now()").Where("ma.completed_at is null").
+		Where("not exists (select from matching_slices ms where ms.occurrence_id = ma.occurrence_id and ms.version = ma.version and ms.done_at is null)")
+	if occurrences != nil {
+		q = q.Where("ma.occurrence_id in (?)", bun.List(occurrences))
+	}
+	if _, err := q.Exec(ctx); err != nil {
+		return store.TranslateError(fmt.Errorf("complete matchings: %w", err))
+	}
+	return nil
+}
