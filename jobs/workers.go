@@ -18,8 +18,6 @@ import (
 	"parapet/jobs/rail"
 	"parapet/jobs/webhook"
 	"parapet/model"
-	"parapet/model/claims/adjudication"
-	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/operations"
 	"parapet/model/payouts"
@@ -157,19 +155,7 @@ func (c Config) riverConfig() *river.Config {
 
 func (c Config) registerWorkers() *river.Workers {
 	workers := river.NewWorkers()
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[occurrence.EvaluateOccurrences]) error {
-		return snoozeIfPending(c.Service.Adjudication.Evaluate(ctx, job.Args))
-	}))
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[adjudication.EvaluatePolicies]) error {
-		return c.Service.Adjudication.EvaluatePolicies(ctx, job.Args)
-	}))
-	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, _ *river.Job[adjudication.DecideSlices]) error {
-		more, err := c.Service.Adjudication.DecideSlices(ctx)
-		if err == nil && more {
-			return river.JobSnooze(0)
-		}
-		return err
-	}))
+	addMatchingWorkers(workers, c.Service.Adjudication)
 	river.AddWorker(workers, &verifyPayoutMethod{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[payouts.ReevaluatePayouts]) error {
 		return c.Service.Payouts.Reevaluate(ctx, job.Args)
@@ -242,15 +228,6 @@ func (w *Workers) Start(ctx context.Context) error {
 func (w *Workers) Stop(ctx context.Context) error {
 	defer w.loops.stopLoops()
 	return w.client.Stop(ctx)
-}
-
-// snoozeIfPending snoozes a second matching pass until the transactions of the first have
-// ended.
-func snoozeIfPending(err error) error {
-	if errors.Is(err, adjudication.ErrBarrierPending) {
-		return river.JobSnooze(time.Second)
-	}
-	return err
 }
 
 // Enabled accepts warnings and errors only.

@@ -44,3 +44,18 @@ create index matching_slices_done_idx on matching_slices (done_at) where done_at
 
 insert into matchings (occurrence_id, version, candidates, started_at, completed_at)
 select id, version, 0, updated_at, updated_at from occurrences where merged_into is null;
+create index matchings_incomplete_idx on matchings (occurrence_id) where completed_at is null;
+
+create view inv_matchings as
+    select oc.id as subject, coalesce(nullif(oc.scope, ''), 'all partners') as partner, format('its version %s was not matched to policies within a day', oc.version) as message
+    from occurrences oc where oc.merged_into is null and oc.updated_at < (select clock_timestamp() + offset_interval - interval '1 day' from clock)
+        and not exists (select from matchings ma where ma.occurrence_id = oc.id and ma.version = oc.version)
+    union all
+    select oc.id, coalesce(nullif(oc.scope, ''), 'all partners'),
+        case when ma.completed_at is null then format('the matching of its version %s was not completed within a day', ma.version)
+            else format('the matching of its version %s is complete, and policies of it wait', ma.version) end
+    from matchings ma join occurrences oc on oc.id = ma.occurrence_id
+    where (ma.completed_at is not null or ma.started_at < (select clock_timestamp() + offset_interval - interval '1 day' from clock))
+        and exists (select from matching_slices ms where ms.occurrence_id = ma.occurrence_id and ms.version = ma.version and ms.done_at is null
+            and (ms.attempts < 3 or ma.completed_at is not null));
+comment on view inv_matchings is 'Every version of an occurrence is matched to policies within a day, and a complete matching has no slice left. Policies that cannot be decided have an alarm of their own.';

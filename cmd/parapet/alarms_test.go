@@ -137,7 +137,8 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'failed', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
 		insert into matching_slices (occurrence_id, version, number, candidates, policies, attempts, due_at)
-			select occurrence_id, version, 9, 1, array[gen_random_uuid()], 3, now() + interval '10 years' from matchings limit 1;
+			select occurrence_id, version, n, 1, array[gen_random_uuid()], attempts, now() + due from (select * from matchings limit 1) m,
+			(values (8, 0, interval '0'), (9, 3, interval '10 years')) v (n, attempts, due);
 		insert into reconciliation_exceptions (id, created_at, kind, rail) values (gen_random_uuid(), now(), 'contradiction', 'scripted');
 		insert into payment_orders (key, end_to_end_id, rail, payout_id, amount, currency, payee, set_aside_at) values ('k', 'k', 'iso20022', 'pay', 1, 'USD', 'iban ····3000', now());
 		update claims set status = 'deferred', next_review_at = now(), reason_codes = array['source_preliminary'], opened_at = now() - interval '15 days' where status = 'approved';

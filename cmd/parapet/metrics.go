@@ -104,6 +104,7 @@ var (
 	invariantViolations       = newGaugeDesc("invariant_violations", "Records that violate an invariant and are not acknowledged.")
 	invariantCheckAge         = newGaugeDesc("invariants_unchecked_seconds", "Time since the oldest check of an invariant.")
 	ordersExcluded            = newGaugeDesc("bank_orders_set_aside", "Accepted orders that are in no bank file, because they differ from what was accepted.")
+	matchingLag               = newGaugeDesc("matching_lag_seconds", "How long the oldest slice of a matching has been due.")
 	undecidablePolicies       = newGaugeDesc("undecidable_policies", "Policies that matching cannot decide for an occurrence; they are attempted again.")
 	releaseStopAge            = newGaugeDesc("releases_stopped_seconds", "Time since releases were stopped; 0 while payouts are released.")
 	jobCount                  = newGaugeDesc("jobs", "Jobs that are not done, and those that failed for good in the last day.", "queue", "kind", "state")
@@ -114,7 +115,7 @@ var (
 func (h *healthCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		dbStatsUp, oldestUnreleasedPayout, unsettledCount, unsettledAmount, unsettledAge, oldestUnconfirmedPayout, exceptionCount, exceptionAge, unsequencedEvents, sequencingLag, failedDeliveries, failingEndpoints, disabledEndpoints,
-		feedAge, feedFailures, oldestUndecidedClaim, oldestClaimAwaitingSource, overdueReviews, overdueExpiries, invariantViolations, invariantCheckAge, releaseStopAge, ordersExcluded, undecidablePolicies, jobCount, oldestDueJob,
+		feedAge, feedFailures, oldestUndecidedClaim, oldestClaimAwaitingSource, overdueReviews, overdueExpiries, invariantViolations, invariantCheckAge, releaseStopAge, ordersExcluded, matchingLag, undecidablePolicies, jobCount, oldestDueJob,
 	} {
 		out <- desc
 	}
@@ -148,6 +149,7 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 	observe(invariantCheckAge, figures.SinceInvariantCheck.Seconds())
 	observe(releaseStopAge, figures.SinceReleaseStop.Seconds())
 	observe(ordersExcluded, float64(figures.OrdersExcluded))
+	observe(matchingLag, figures.MatchingLag.Seconds())
 	observe(undecidablePolicies, float64(figures.UndecidablePolicies))
 	for _, d := range figures.Unsettled {
 		observe(unsettledCount, float64(d.Count), string(d.Status), d.Reason, d.Currency)

@@ -31,6 +31,7 @@ type HealthStats struct {
 	ExpiryOverdue        int64         // policies and quotes past their end that no sweep has updated
 	Violations           int64         // invariant violations that are not acknowledged
 	SinceInvariantCheck  time.Duration // since the oldest of the last checks; since the first partner if there was no check
+	MatchingLag          time.Duration // how long the oldest slice of a matching has been due
 	UndecidablePolicies  int64         // policies whose matching fails alone and is attempted again
 	SinceReleaseStop     time.Duration // since the release of payouts was stopped, while it is stopped
 	OrdersExcluded       int64         // accepted orders left out of bank files because they differ from what was accepted
@@ -92,7 +93,8 @@ select
 	coalesce(extract(epoch from now - coalesce((select min(checked_at) from invariant_checks), (select min(created_at) from partners))), 0)::bigint as unchecked,
 	coalesce((select extract(epoch from now - stopped_at) from release_stops where resumed_at is null), 0)::bigint as stopped,
 	(select count(*) from payment_orders where set_aside_at is not null) as orders_aside,
-	(select count(*) from matching_slices where done_at is null and attempts >= $3) as undecidable
+	(select count(*) from matching_slices where done_at is null and attempts >= $3) as undecidable,
+	coalesce((select extract(epoch from now - min(due_at)) from matching_slices where done_at is null and attempts < $3), 0)::bigint as matching_lag
 from clock`
 
 // HealthStats reads the figures with a few statements that use indexes. System and
@@ -102,14 +104,15 @@ func (s *Service) HealthStats(ctx context.Context, caller actor.Actor) (*HealthS
 		return nil, err
 	}
 	v := new(HealthStats)
-	var unpaid, lag, undecided, awaiting, unchecked, stopped int64
+	var unpaid, lag, undecided, awaiting, unchecked, stopped, matching int64
 	err := s.Pool.QueryRow(ctx, healthStatsQuery, maxUnsequencedCounted, webhooks.FailingAfter, adjudication.UndecidableAfter).Scan(&unpaid, &v.Unsequenced, &lag, &v.FailedDeliveries,
-		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersExcluded, &v.UndecidablePolicies)
+		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersExcluded, &v.UndecidablePolicies, &matching)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read health stats: %w", err))
 	}
 	v.OldestUnsent, v.SequencingLag = time.Duration(max(0, unpaid))*time.Second, time.Duration(max(0, lag))*time.Second
 	v.OldestUndecided, v.OldestAwaitingSource = time.Duration(max(0, undecided))*time.Second, time.Duration(max(0, awaiting))*time.Second
+	v.MatchingLag = time.Duration(max(0, matching)) * time.Second
 	v.SinceInvariantCheck, v.SinceReleaseStop = time.Duration(max(0, unchecked))*time.Second, time.Duration(stopped)*time.Second
 	return v, store.TranslateError(s.loadHealthLists(ctx, v))
 }

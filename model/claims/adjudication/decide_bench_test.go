@@ -9,12 +9,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
-	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 )
 
 // hits is the number of policies that the earthquake of BenchmarkDecideHits pays.
+var workers = flag.Int("slice-workers", 2, "workers of BenchmarkDecideHits")
+
 var hits = flag.Int("hits", 2_000, "policies that an earthquake pays in BenchmarkDecideHits")
 
 // copyWithMethod copies a bound policy with its quote and its verified payout method.
@@ -29,6 +30,18 @@ const copyWithMethod = `with copies as (select gen_random_uuid() as quote, gen_r
 	insert into policies select copy.* from (select p from policies p limit 1) as one (p), copies c,
 		lateral jsonb_populate_record(one.p, jsonb_build_object('id', c.policy, 'quote_id', c.quote, 'partner_reference', null)) as copy`
 
+// copyPolicies binds a policy, which can be paid, and copies it, so that there are n. All
+// are in force for 100 days.
+func copyPolicies(t testing.TB, m *modeltest.Bundle, n int) {
+	t.Helper()
+	policy := m.QuoteAndBind("quake-circle", nil)
+	m.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	m.RunAccountChecks()
+	_, err := m.DB.Pool.Exec(t.Context(), "begin; set local session_replication_role = replica; "+fmt.Sprintf(copyWithMethod, n-1)+"; commit; analyze policies, payout_methods, quotes")
+	require.NoError(t, err)
+	m.AdvanceClock(100 * 24 * time.Hour)
+}
+
 // BenchmarkDecideHits decides an earthquake that pays every policy of a book: a claim,
 // its determination, an approval and a payout each. It reports the time and the bytes of
 // write-ahead log of a hit.
@@ -36,23 +49,14 @@ func BenchmarkDecideHits(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		m := modeltest.New(b, modeltest.WithoutChecks())
-		policy := m.QuoteAndBind("quake-circle", nil)
-		m.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
-		m.RunAccountChecks()
-		for _, statement := range []string{
-			"set session_replication_role = replica", fmt.Sprintf(copyWithMethod, *hits-1), "reset session_replication_role", "vacuum analyze policies, payout_methods, quotes",
-		} {
-			_, err := m.DB.Pool.Exec(b.Context(), statement)
-			require.NoError(b, err)
-		}
-		m.AdvanceClock(100 * 24 * time.Hour)
-		m.Observe(modeltest.Quake("bench", m.Now().Add(-time.Hour), hazard.Point{Latitude: 24.1737, Longitude: 121.653}, "6.9"))
+		copyPolicies(b, m, *hits)
+		m.Observe(modeltest.Quake("bench", m.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
 		job := m.LastJob().(occurrence.EvaluateOccurrences)
 		var before, bytes float64
 		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select pg_current_wal_insert_lsn() - '0/0'").Scan(&before))
 		b.StartTimer()
 		require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job))
-		decideBeside(b, m, 2)
+		decideBeside(b, m, *workers)
 		b.StopTimer()
 		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select pg_current_wal_insert_lsn() - '0/0' - $1", before).Scan(&bytes))
 		b.ReportMetric(bytes/float64(*hits), "WAL-bytes/hit")

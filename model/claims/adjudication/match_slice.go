@@ -102,15 +102,7 @@ func (s *Service) DecideSlices(ctx context.Context) (more bool, err error) {
 // if there is none. A failure that the database causes is returned. Any other failure is
 // recorded in the slice, and delays no other slice.
 func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) (found bool, err error) {
-	var slice *SliceRow
-	err = recoverPanic(func() error {
-		return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
-			if slice, err = lockNextSlice(ctx, tx, occurrences); err != nil || slice == nil {
-				return err
-			}
-			return decideSlice(ctx, tx, slice)
-		})
-	})
+	slice, err := s.lockAndDecide(ctx, occurrences)
 	switch {
 	case slice == nil || ctx.Err() != nil || apperr.CodeOf(err) == apperr.CodeUnavailable && !store.IsRetryable(err):
 		return false, err
@@ -121,15 +113,25 @@ func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) 
 	}
 }
 
-// recoverPanic converts a panic into an error, so that a rule that panics for one policy
-// fails like any other error of that policy.
-func recoverPanic(do func() error) (err error) {
-	defer func() {
-		if cause := recover(); cause != nil {
-			err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+// lockAndDecide locks and decides the next due slice in a transaction. It returns the
+// slice also when it fails or panics, and nil if none is due.
+func (s *Service) lockAndDecide(ctx context.Context, occurrences []uuid.UUID) (slice *SliceRow, err error) {
+	defer recoverPanic(&err)
+	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
+		if slice, err = lockNextSlice(ctx, tx, occurrences); err != nil || slice == nil {
+			return err
 		}
-	}()
-	return do()
+		return decideSlice(ctx, tx, slice)
+	})
+	return slice, err
+}
+
+// recoverPanic is deferred. It converts a panic into an error, so that a rule that panics
+// for one policy fails like any other error of that policy.
+func recoverPanic(err *error) {
+	if cause := recover(); cause != nil {
+		*err = fmt.Errorf("panic: %v\n%s", cause, debug.Stack())
+	}
 }
 
 // lockNextSlice locks the next due slice that no other transaction has locked; nil if

@@ -80,7 +80,8 @@ func checkChanged(ctx context.Context, s *store.Store) ([]Invariant, error) {
 }
 
 // findRecentChanges returns the ids of the events of the last minutes, of their subjects,
-// of the records that these belong to, and of the open violations. An event's id begins
+// of the records that these belong to, of the open violations, and of the occurrences whose
+// matching is not complete. An event's id begins
 // with the machine's time of its creation in milliseconds: UUIDv7, RFC 9562 section 5.7.
 // The bound is computed from statement_timestamp, which is stable: with clock_timestamp
 // Postgres could not use the index and would read all events.
@@ -97,7 +98,8 @@ const changedQuery = `with changed as materialized (select id, subject_id from e
 		(lpad(to_hex((extract(epoch from statement_timestamp()) * 1000)::bigint - $1), 12, '0') || repeat('0', 20))::uuid),
 	payout as (select claim_id, policy_id from payouts where id in (select subject_id from changed))
 	select id from changed union select subject_id from changed union select claim_id from payout union select policy_id from payout
-	union select policy_id from claims where id in (select subject_id from changed) union select subject from invariant_violations`
+	union select policy_id from claims where id in (select subject_id from changed) union select subject from invariant_violations
+	union select occurrence_id from matchings where completed_at is null`
 
 // checkSubjects checks one invariant for some records and saves the result.
 func checkSubjects(ctx context.Context, s *store.Store, name string, subjects []uuid.UUID) error {

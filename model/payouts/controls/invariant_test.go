@@ -53,6 +53,12 @@ var forgeries = map[string][]string{
 		"update claims set partner = 'globex'", "update payouts set partner = 'globex'", "update events set partner = 'globex' where type = 'payout.released'",
 		"update ledger_entries set partner = 'globex'", "update quotes set partner = 'globex'", "update timeline_entries set partner = 'globex'",
 	},
+	"inv_matchings": {
+		"update occurrences set version = version + 1, updated_at = now() - interval '2 days'",
+		`insert into matching_slices (occurrence_id, version, number, candidates, policies, due_at) select occurrence_id, version, 9, 1, array[occurrence_id], now() from matchings`,
+		`with w as (update matchings set completed_at = null, started_at = now() - interval '2 days' returning *)
+			insert into matching_slices (occurrence_id, version, number, candidates, policies, due_at) select occurrence_id, version, 9, 1, array[occurrence_id], now() from w`,
+	},
 	"inv_sequences":        {"delete from event_sequence where sequence = 2", "delete from event_sequence where sequence = 1"},
 	"inv_events_sequenced": {"delete from event_sequence where sequence = 3"},
 }
