@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -216,23 +217,19 @@ func reviewDeferredClaims(ctx context.Context, tx *store.Tx) (int, error) {
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	var ids []uuid.UUID
+	policies := make(map[uuid.UUID][]string) // by occurrence
 	for _, row := range rows {
-		ids = append(ids, *row.OccurrenceID)
+		policies[*row.OccurrenceID] = append(policies[*row.OccurrenceID], store.ResourcePolicy.FormatID(row.PolicyID))
 		if err := postponeReview(ctx, tx, row); err != nil {
 			return 0, err
 		}
 	}
-	var happened []occurrence.OccurrenceRow
-	if err := tx.NewSelect().Model(&happened).Where("id in (?)", bun.List(ids)).Scan(ctx); err != nil {
+	var occurrences []occurrence.OccurrenceRow
+	if err := tx.NewSelect().Model(&occurrences).Where("id in (?)", bun.List(slices.Collect(maps.Keys(policies)))).OrderExpr("id").Scan(ctx); err != nil {
 		return 0, fmt.Errorf("read occurrences to review: %w", err)
 	}
-	for _, row := range happened {
-		id := row.ID
-		if row.MergedInto != nil {
-			id = *row.MergedInto
-		}
-		tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: []string{store.ResourceOccurrence.FormatID(id)}})
+	for _, row := range occurrences {
+		tx.EnqueueJob(adjudication.EvaluatePolicies{Occurrence: store.ResourceOccurrence.FormatID(row.CurrentID()), Policies: policies[row.ID]})
 	}
 	return len(rows), nil
 }
