@@ -11,8 +11,8 @@ import (
 	"parapet/model/underwriting"
 )
 
-// SelectMethod returns the method a claim is paid to: the claim's own before its
-// policy's, then verified before unverified, then the newest.
+// SelectMethod returns the method a claim is paid to: verified before unverified, then
+// the claim's own before its policy's, then the newest. methods are oldest first.
 func SelectMethod(methods []*PayoutMethodRow, claim uuid.UUID) *PayoutMethodRow {
 	var best *PayoutMethodRow
 	rank := func(m *PayoutMethodRow) int {
