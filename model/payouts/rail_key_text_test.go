@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -134,7 +133,7 @@ func TestIdentityOfARailChangesWithEachOfItsParts(t *testing.T) {
 	}
 	require.Nil(t, RailIdentity{Name: "sim"}.ColumnValue(), "a rail that only its name identifies")
 	require.Equal(t, Recipient{Rail: "sim"}, RailIdentity{Name: "sim"}.Recipient())
-	require.False(t, strings.Contains(bank.ID(), "bank"))
+	require.NotContains(t, bank.ID(), "bank")
 }
 
 func TestAnswerThatMovedMoneyIsStoredAsAccepted(t *testing.T) {
