@@ -15,6 +15,3 @@ var (
 	PartnerResources = partnerResources
 	EventSubjects    = eventSubjects
 )
-
-// MaxCachedScanners is the number of statements whose scanners a connection keeps.
-const MaxCachedScanners = maxCachedScanners

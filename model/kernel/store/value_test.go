@@ -1,0 +1,204 @@
+package store_test
+
+import (
+	"bytes"
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
+	"github.com/stretchr/testify/require"
+	"pgregory.net/rapid"
+
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
+	"parapet/model/modeltest"
+	"parapet/model/money"
+)
+
+func TestReferencesHaveTheBoundsOfTheContract(t *testing.T) {
+	t.Parallel()
+	keys := func(n int) map[string]string {
+		metadata := map[string]string{}
+		for i := range n {
+			metadata[fmt.Sprint("key-", i)] = "value"
+		}
+		return metadata
+	}
+	for name, tc := range map[string]struct {
+		reference *string
+		metadata  map[string]string
+		pointers  []string
+	}{
+		"none":                {nil, nil, nil},
+		"longest reference":   {new(strings.Repeat("é", 128)), nil, nil},
+		"too long reference":  {new(strings.Repeat("a", 129)), nil, []string{"/partner_reference"}},
+		"empty reference":     {new(""), nil, []string{"/partner_reference"}},
+		"blank reference":     {new(" \u00a0"), nil, []string{"/partner_reference"}},
+		"control character":   {new("a\tb"), nil, []string{"/partner_reference"}},
+		"fifty keys":          {nil, keys(50), nil},
+		"fifty-one keys":      {nil, keys(51), []string{"/metadata"}},
+		"longest key, value":  {nil, map[string]string{strings.Repeat("é", 40): strings.Repeat("é", 500)}, nil},
+		"too long key":        {nil, map[string]string{strings.Repeat("k", 41): ""}, []string{"/metadata/" + strings.Repeat("k", 41)}},
+		"empty key":           {nil, map[string]string{"": "value"}, []string{"/metadata/"}},
+		"too long value":      {nil, map[string]string{"a/b": strings.Repeat("v", 501)}, []string{"/metadata/a~1b"}},
+		"empty value, a line": {nil, map[string]string{"a": "", "b": "one\ntwo"}, nil},
+	} {
+		v := apperr.Validator{}
+		store.RequireReferences(&v, tc.reference, tc.metadata)
+		var pointers []string
+		for _, fault := range v.FieldErrors {
+			pointers = append(pointers, fault.Pointer)
+		}
+		require.Equal(t, tc.pointers, pointers, name)
+	}
+}
+
+// Records sort by id as by created_at, and within a transaction in order of creation.
+func TestRecordIDsSortByTimeAndOrdinal(t *testing.T) {
+	t.Parallel()
+	type created struct {
+		micros  int64
+		ordinal uint16
+	}
+	draw := rapid.Custom(func(t *rapid.T) created {
+		return created{rapid.Int64Range(0, 4e15).Draw(t, "µs"), rapid.Uint16Max(1<<14-1).Draw(t, "ordinal")}
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := draw.Draw(t, "a"), draw.Draw(t, "b")
+		if rapid.Bool().Draw(t, "same instant") {
+			b.micros = a.micros
+		}
+		idA, idB := store.NewRecordID(time.UnixMicro(a.micros), a.ordinal), store.NewRecordID(time.UnixMicro(b.micros), b.ordinal)
+		require.Equal(t, uuid.Version(7), idA.Version())
+		require.Equal(t, uuid.RFC4122, idA.Variant())
+		if a != b {
+			earlier := a.micros < b.micros || a.micros == b.micros && a.ordinal < b.ordinal
+			require.Equal(t, earlier, bytes.Compare(idA[:], idB[:]) < 0)
+		}
+		lowest := store.LowestIDAt(time.UnixMicro(b.micros))
+		require.Equal(t, a.micros >= b.micros, bytes.Compare(idA[:], lowest[:]) >= 0, "a period of time is a range of ids")
+	})
+	require.NotEqual(t, store.NewRecordID(time.Unix(1, 0), 1), store.NewRecordID(time.Unix(1, 0), 1))
+	require.Equal(t, store.LowestIDAt(time.Unix(0, 0)), store.LowestIDAt(time.Unix(-1, 0)), "ids begin in 1970")
+}
+
+func TestIDsOfEveryTypeHaveTheirOwnPrefix(t *testing.T) {
+	t.Parallel()
+	id, prefixes := store.NewID(), map[string]bool{}
+	for _, kind := range append(slices.Clone(store.PartnerResources), store.ResourceReport, store.ResourceException, store.ResourceMoratorium,
+		store.ResourceAuditEntry, store.ResourceRailAdoption, store.ResourceReleaseResumption) {
+		text := kind.FormatID(id)
+		prefix, _, _ := strings.Cut(text, "_")
+		require.Regexp(t, `^[a-z]{3}_[0-9a-hjkmnp-tv-z]{26}$`, text)
+		require.False(t, prefixes[prefix], prefix)
+		prefixes[prefix] = true
+		back, err := kind.ParseID(text)
+		require.NoError(t, err)
+		require.Equal(t, id, back)
+		require.Equal(t, text, *kind.FormatOptionalID(&id))
+		require.Nil(t, kind.FormatOptionalID(nil))
+	}
+}
+
+func TestTextsNameTypesInWords(t *testing.T) {
+	t.Parallel()
+	for kind, name := range map[store.ResourceType]string{
+		store.ResourceTimelineEntry: "timeline entry", store.ResourcePayoutMethod: "payout method", store.ResourceEndpoint: "webhook endpoint",
+		store.ResourceReleaseResumption: "resumption of releases", store.ResourceQuote: "quote",
+	} {
+		require.Equal(t, "There is no "+name+" with this id.", kind.NotFoundError().Detail)
+	}
+	for _, subject := range store.EventSubjects {
+		require.Equal(t, subject, store.FindEventSubject(subject.Name))
+		prefix, _, _ := strings.Cut(subject.FormatID(uuid.Max), "_")
+		require.Equal(t, subject, store.FindEventSubject(prefix))
+	}
+	for _, text := range []string{"", "observation", "obs", "Quote"} {
+		require.Equal(t, store.ResourceType{}, store.FindEventSubject(text), text)
+	}
+}
+
+func TestParseIDsReturnsValidIDsOnce(t *testing.T) {
+	t.Parallel()
+	a, b := uuid.UUID{1}, uuid.UUID{2}
+	text := store.ResourceClaim.FormatID
+	require.Equal(t, []uuid.UUID{a, b}, store.ResourceClaim.ParseIDs([]string{text(b), "", text(a), store.ResourceQuote.FormatID(uuid.Max), text(b), "clm_x"}))
+	require.Empty(t, store.ResourceClaim.ParseIDs(nil))
+}
+
+func TestSumsAboveSixtyFourBitsAreErrors(t *testing.T) {
+	t.Parallel()
+	var sum store.AmountSum
+	sum.AddAmount(math.MaxInt64)
+	total, err := sum.ToMinorUnits()
+	require.NoError(t, err)
+	require.EqualValues(t, math.MaxInt64, total)
+	sum.AddAmount(1)
+	_, err = sum.ToMinorUnits()
+	require.Equal(t, apperr.CodeParameterInvalid, apperr.CodeOf(err))
+	sum.AddAmount(-1)
+	_, err = sum.ToMinorUnits()
+	require.NoError(t, err, "only the result counts")
+
+	convert := store.MoneyConverter{Currency: "USD"}
+	require.Equal(t, money.New(7, "USD"), convert.ToMoney(decimal.NewFromInt(7)))
+	require.NoError(t, convert.Err)
+	convert.ToMoney(decimal.New(1, 30))
+	require.Equal(t, apperr.CodeParameterInvalid, apperr.CodeOf(convert.Err))
+	first := convert.Err
+	convert.ToMoney(decimal.New(1, 31))
+	convert.ToMoney(decimal.Zero)
+	require.Same(t, first, convert.Err, "the first error is kept")
+}
+
+func TestEmptyValuesAreNull(t *testing.T) {
+	t.Parallel()
+	require.Nil(t, store.StringOrNil(""))
+	require.Equal(t, " ", *store.StringOrNil(" "))
+	now, later := time.Unix(1, 0), time.Unix(2, 0)
+	require.Equal(t, later, store.TimeOrDefault(&later, now))
+	require.Equal(t, now, store.TimeOrDefault(nil, now))
+	require.Equal(t, "{}", store.UuidArrayText(nil))
+	require.Equal(t, "{"+uuid.Max.String()+","+uuid.Nil.String()+"}", store.UuidArrayText([]uuid.UUID{uuid.Max, uuid.Nil}))
+	require.Equal(t, map[string]string{}, store.PartnerFields{}.ToReferences().Metadata)
+}
+
+func TestAuditTextIsStorable(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"": "unnamed", "decideClaim": "decideClaim", "a\x00b": "ab", "a\xffb": "ab", strings.Repeat("x", 256): strings.Repeat("x", 255),
+		strings.Repeat("x", 254) + "é": strings.Repeat("x", 254), "\x00": "",
+	} {
+		require.Equal(t, want, store.BoundAuditText(text, "unnamed"), "%q", text)
+	}
+}
+
+func TestPartnerScopeIsTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		caller, asked, want string
+		code                apperr.Code
+	}{
+		{"acme", "", "acme", ""},
+		{"acme", "acme", "acme", ""},
+		{"acme", "globex", "", apperr.CodePartnerMismatch},
+		{"", "", "", ""},
+		{"", "globex", "globex", ""},
+	} {
+		caller := modeltest.Operator()
+		if tc.caller != "" {
+			caller = modeltest.Partner(tc.caller)
+		}
+		scope, err := store.PartnerScope(caller, tc.asked)
+		require.Equal(t, tc.want, scope)
+		require.Equal(t, tc.code == "", err == nil)
+		if tc.code != "" {
+			require.Equal(t, tc.code, apperr.CodeOf(err))
+		}
+	}
+}
