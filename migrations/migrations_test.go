@@ -1,6 +1,7 @@
 package migrations_test
 
 import (
+	"fmt"
 	"os"
 	"sync"
 	"testing"
@@ -117,6 +118,30 @@ func TestDatabaseWithProductsOfFormerPerilsIsRefused(t *testing.T) {
 	names, err := migrations.Apply(t.Context(), db.Pool)
 	require.NoError(t, err)
 	require.Equal(t, []string{"0016_perils"}, names)
+}
+
+// TestGivenUpDeliveriesBecomeFailed applies 0017 to a database of the schema before it.
+func TestGivenUpDeliveriesBecomeFailed(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 4)
+	exec(t, db, `alter table deliveries drop constraint deliveries_status_check;
+		alter table deliveries drop constraint deliveries_endpoint_id_fkey;
+		drop index deliveries_failed_idx;
+		alter table deliveries add constraint deliveries_status_check check (status in ('pending', 'delivered', 'parked'));
+		create index deliveries_parked_idx on deliveries (endpoint_id, sequence) where status = 'parked';
+		delete from bun_migrations where name = '0017'`)
+	const insert = `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts)
+		select gen_random_uuid(), 'acme', now(), now(), gen_random_uuid(), gen_random_uuid(), 1, gen_random_uuid(), s, 1, '[]' from unnest(array[%s]) s`
+	exec(t, db, fmt.Sprintf(insert, "'parked', 'pending', 'delivered', 'parked'"))
+	names, err := migrations.Apply(t.Context(), db.Pool)
+	require.NoError(t, err)
+	require.Equal(t, []string{"0017_failed_deliveries"}, names)
+	var failed, others int
+	require.NoError(t, db.Pool.QueryRow(t.Context(), "select count(*) filter (where status = 'failed'), count(*) filter (where status in ('pending', 'delivered')) from deliveries").Scan(&failed, &others))
+	require.Equal(t, []int{2, 2}, []int{failed, others})
+	exec(t, db, fmt.Sprintf(insert, "'failed'"))
+	_, err = db.Pool.Exec(t.Context(), fmt.Sprintf(insert, "'parked'"))
+	require.ErrorContains(t, err, "deliveries_status_check")
 }
 
 func TestApplyWritesTransitionsAndKeepsOthers(t *testing.T) {

@@ -43,6 +43,7 @@ func Rules() []Rule {
 		{"words", checkWords},
 		{"one-word names", checkOneWordNames},
 		{"transactions", checkTransactions},
+		{"perils", checkPerils},
 	}
 }
 

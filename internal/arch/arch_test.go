@@ -133,6 +133,22 @@ var examples = []ruleExample{
 	{"transactions", "jobs/x.go", `package jobs; import "parapet/jobs/rail"; func f(to rail.BatchRail) { g(func(c *pgx.Conn) { to.Submit(c); to.Name() }) }`, ""},
 	{"transactions", "jobs/rail/x.go", "package rail; type R struct { Store FileStore }; func (r *R) Submit(c *pgx.Conn) { r.write() }; func (r *R) write() { r.Store.Put() }", "network call inside"},
 	{"transactions", "jobs/x.go", `package jobs; import "net/http"; func f(tx pgx.Tx) { http.Get("") }`, "network call inside"},
+
+	{"perils", "model/claims/x.go", `package claims; import "parapet/model/hazard/trigger"; func f(p P) bool { return p == trigger.Hail }`, "compares with Hail"},
+	{"perils", "model/claims/x.go", `package claims; import t "parapet/model/hazard/trigger"; func f(p P) { switch p { case t.Hail: } }`, "which model/hazard/trigger/hail.go has"},
+	{"perils", "model/hazard/trigger/x.go", `package trigger; func f(p P) bool { return p != Hail }`, "compares with Hail"},
+	{"perils", "rest/x.go", `package rest; import "parapet/model/hazard"; func f(k K) bool { return hazard.HailReport == k }`, "compares with HailReport"},
+	{"perils", "model/claims/x.go", `package claims; import "parapet/model/hazard/trigger"; func f(p P) bool { return p == trigger.Circle }`, ""},
+	{"perils", "model/claims/x.go", `package claims; import "parapet/model/hazard/trigger"; var f = trigger.Hail`, ""},
+	{"perils", "model/claims/x_test.go", `package claims; import "parapet/model/hazard/trigger"; func f(p P) bool { return p == trigger.Hail }`, ""},
+	{"perils", "model/claims/x.go", `package claims; func f(p P) bool { return p == Hail }`, ""},
+}
+
+// perilFiles declare a peril and a kind of observation for the examples of perils; a file
+// may compare with its own.
+var perilFiles = map[string]string{
+	"model/hazard/trigger/hail.go": `package trigger; import "parapet/model/hazard"; const Hail hazard.Peril = "hail"; func f(p P) bool { return p == Hail }`,
+	"model/hazard/kind_hail.go":    `package hazard; const HailReport Kind = "hail_report"`,
 }
 
 func TestEveryRuleCanFail(t *testing.T) {
@@ -151,7 +167,13 @@ func TestRulesReportTheirExamples(t *testing.T) {
 	for _, e := range examples {
 		t.Run(e.rule+" "+e.path, func(t *testing.T) {
 			t.Parallel()
-			tree, err := arch.Load(fstest.MapFS{e.path: {Data: []byte(e.source)}})
+			files := fstest.MapFS{e.path: {Data: []byte(e.source)}}
+			for path, source := range perilFiles {
+				if e.rule == "perils" {
+					files[path] = &fstest.MapFile{Data: []byte(source)}
+				}
+			}
+			tree, err := arch.Load(files)
 			require.NoError(t, err)
 			var broken []string
 			for _, rule := range arch.Rules() {
