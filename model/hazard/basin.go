@@ -1,5 +1,7 @@
 package hazard
 
+import "slices"
+
 // Basin is the area that track data covers: a polygon whose sides are straight in
 // longitude and latitude. It must not cross the date line.
 type Basin struct {
@@ -22,6 +24,12 @@ func (b *Basin) Contains(p Point) bool {
 		}
 	}
 	return inside
+}
+
+// ContainsBox reports whether the centre and all corners of the box lie in the polygon.
+func (b *Basin) ContainsBox(box Box) bool {
+	corners := box.corners()
+	return b.Contains(box.Center()) && !slices.ContainsFunc(corners[:], func(p Point) bool { return !b.Contains(p) })
 }
 
 // Atlantic returns the North Atlantic with the Caribbean and the Gulf of Mexico. In

@@ -4,8 +4,8 @@ import "math"
 
 // Box is an area between two meridians and two parallels, in degrees, borders
 // included. Longitudes are unwrapped: a box across the date line reaches beyond
-// ±180, so West ≤ East always. Boxes pre-filter what is then measured exactly;
-// every constructor gives a superset.
+// ±180, so West ≤ East always. The boxes that the functions below construct are supersets
+// that pre-filter what is then measured exactly; an insured box is exact.
 type Box struct{ West, South, East, North float64 }
 
 // boxSlack widens boxes against rounding, in degrees: a tenth of a metre.
@@ -14,22 +14,24 @@ const boxSlack = 1e-6
 // worldBox returns the box of the whole sphere.
 func worldBox() Box { return Box{West: -180, South: -90, East: 180, North: 90} }
 
-// CircleBox returns a box around the circle of radiusKM on the sphere. A circle over a
-// pole has every longitude, -180 to 180. The half width is asin(sin δ / cos φ): the
-// meridian tangent to the circle touches it poleward of the centre, not at its
-// latitude.
-func CircleBox(center Point, radiusKM float64) Box {
-	δ := radiusKM/EarthRadiusKM + boxSlack*radiansPerDegree
-	box := Box{
-		West: -180, South: center.Latitude - δ/radiansPerDegree,
-		East: 180, North: center.Latitude + δ/radiansPerDegree,
-	}
+// CircleBox returns a box around the circle of radiusKM on the sphere.
+func CircleBox(center Point, radiusKM float64) Box { return PointBox(center).Widened(radiusKM) }
+
+// Widened returns a box around all points within km of the box. If it reaches a pole it
+// has every longitude, -180 to 180. The half width of a circle is asin(sin δ / cos φ): the
+// meridian tangent to the circle touches it poleward of the centre, not at its latitude.
+func (b Box) Widened(km float64) Box {
+	δ := km/EarthRadiusKM + boxSlack*radiansPerDegree
+	box := Box{West: -180, South: b.South - δ/radiansPerDegree, East: 180, North: b.North + δ/radiansPerDegree}
 	if box.South <= -90 || box.North >= 90 {
 		box.South, box.North = math.Max(box.South, -90), math.Min(box.North, 90)
 		return box
 	}
-	width := math.Asin(math.Min(1, math.Sin(δ)/math.Cos(center.Latitude*radiansPerDegree)))/radiansPerDegree + boxSlack
-	box.West, box.East = center.Longitude-width, center.Longitude+width
+	poleward := math.Max(math.Abs(b.South), math.Abs(b.North))
+	width := math.Asin(math.Min(1, math.Sin(δ)/math.Cos(poleward*radiansPerDegree)))/radiansPerDegree + boxSlack
+	if b.East-b.West+2*width < 360 {
+		box.West, box.East = b.West-width, b.East+width
+	}
 	return box
 }
 
