@@ -10,8 +10,8 @@ import (
 	"parapet/model/modeltest"
 )
 
-const seenBeforeApproval = `query($id: ID!) { payout(id: $id) { payoutMethodId approval { digest needed
-	payoutMethod { payoutMethodId type beneficiary { name } display { last4 institution } status verifiedAt coolingOffUntil returnedAt } given { author authorIssuer holds } } } }`
+const seenBeforeApproval = `query($id: ID!) { payout(id: $id) { payoutMethodId approval { digest required
+	payoutMethod { payoutMethodId type beneficiary { name } display { last4 institution } status verifiedAt coolingOffUntil returnedAt } approvals { author authorIssuer valid } } } }`
 
 // TestApprovalNamesWhatTheOperatorSaw reads a payout before approving it, changes its
 // account, and approves the version read first.
@@ -34,7 +34,7 @@ func TestApprovalNamesWhatTheOperatorSaw(t *testing.T) {
 		})
 	}
 	first := read()["approval"].(map[string]any)
-	require.InDelta(t, 2, first["needed"], 0)
+	require.InDelta(t, 2, first["required"], 0)
 	account := first["payoutMethod"].(map[string]any)
 	require.Equal(t, []any{"IBAN", "3000", "VERIFIED", nil}, []any{account["type"], account["display"].(map[string]any)["last4"], account["status"], account["coolingOffUntil"]})
 	require.Equal(t, read()["payoutMethodId"], account["payoutMethodId"])
@@ -48,8 +48,8 @@ func TestApprovalNamesWhatTheOperatorSaw(t *testing.T) {
 	require.Equal(t, "6819", second["payoutMethod"].(map[string]any)["display"].(map[string]any)["last4"])
 	require.NotNil(t, second["payoutMethod"].(map[string]any)["coolingOffUntil"])
 	require.Empty(t, approve(second["digest"]).Errors)
-	given := read()["approval"].(map[string]any)["given"].([]any)
-	require.Equal(t, []any{map[string]any{"author": "olive", "authorIssuer": modeltest.Issuer, "holds": true}}, given)
+	given := read()["approval"].(map[string]any)["approvals"].([]any)
+	require.Equal(t, []any{map[string]any{"author": "olive", "authorIssuer": modeltest.Issuer, "valid": true}}, given)
 	foreign := d.send(t, graphqlRequest{document: seenBeforeApproval, variables: map[string]any{"id": payout.ID}})
 	require.Equal(t, "insufficient_scope", foreign.errorCode())
 }

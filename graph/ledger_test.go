@@ -48,7 +48,7 @@ func TestTheLedgerOverGraphQL(t *testing.T) {
 func TestInvariantsAndStopsOverGraphQL(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	const list = `{ invariants { name says violationCount violations { subject wrong } checkedAt wholeCheckedAt milliseconds } releaseStops { stoppedBy reason resumedAt resumedBy resumeReason acknowledged } }`
+	const list = `{ invariants { name description violationCount violations { subject message } checkedAt lastFullCheckAt milliseconds } releaseStops { stoppedBy reason resumedAt resumedBy resumeReason acknowledged } }`
 	before := d.queryDataAs(t, "operator", list, nil)
 	require.NotEmpty(t, before["invariants"])
 	require.Nil(t, before["invariants"].([]any)[0].(map[string]any)["checkedAt"])

@@ -126,10 +126,10 @@ func (a *JobAdmin) Change(ctx context.Context, conn bun.Conn, in operations.JobC
 	err = conn.Raw(func(driver any) error {
 		tx := domainTx{driver.(*stdlib.Conn).Conn()} //nolint:forcetypeassert // bun runs on pgx; see cmd
 		var ids []int64
-		if ids, done.Kept, err = a.lockJobs(ctx, tx, in); err != nil {
+		if ids, done.Skipped, err = a.lockJobs(ctx, tx, in); err != nil {
 			return err
 		}
-		done.Matched = len(ids) + done.Kept
+		done.Matched = len(ids) + done.Skipped
 		if in.DryRun {
 			return nil
 		}

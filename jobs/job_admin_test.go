@@ -27,9 +27,9 @@ func TestACancelledJobLosesNoPayout(t *testing.T) {
 	fleet := s.createPendingPayouts(3)
 	s.execSQL("update river.river_job set state = 'running', attempted_at = now() where id = (select min(id) from river.river_job where kind = 'release_payout')")
 	waiting := operations.JobFilter{Kind: "release_payout"}
-	require.Equal(t, operations.JobsChanged{Matched: 3, Kept: 1}, s.changed(operations.JobChange{Verb: operations.CancelJobs, Filter: waiting, DryRun: true}))
+	require.Equal(t, operations.JobsChanged{Matched: 3, Skipped: 1}, s.changed(operations.JobChange{Verb: operations.CancelJobs, Filter: waiting, DryRun: true}))
 	require.Zero(t, s.countRows("audit_entries"), "nothing was done")
-	require.Equal(t, operations.JobsChanged{Matched: 3, Changed: 2, Kept: 1}, s.changed(operations.JobChange{Verb: operations.CancelJobs, Filter: waiting}))
+	require.Equal(t, operations.JobsChanged{Matched: 3, Changed: 2, Skipped: 1}, s.changed(operations.JobChange{Verb: operations.CancelJobs, Filter: waiting}))
 	require.Equal(t, 2, s.countRows("river.river_job where kind = 'release_payout' and state = 'cancelled'"))
 	require.Equal(t, 1, s.countRows("audit_entries where reason = 'They pile up. (2 jobs, kind release_payout)' and outcome = 'done' and subject is null"))
 

@@ -35,6 +35,7 @@ var graphQLNames = map[string]string{
 	"WebhookEndpointRequest": "CreateWebhookEndpointInput", "WebhookEndpointChange": "ChangeWebhookEndpointInput",
 	"WhatIfFields": "WhatIfInput", "WhatIfEarthquakeFields": "WhatIfEarthquakeInput", "WhatIfStormFields": "WhatIfStormInput",
 	"WhatIfFixFields": "WhatIfFixInput", "WhatIfRainFields": "WhatIfRainInput", "WhatIfDayFields": "WhatIfDayInput",
+	"WhatIfTemperatureFields": "WhatIfTemperatureInput", "WhatIfTemperatureDayFields": "WhatIfTemperatureDayInput",
 }
 
 // graphQLTexts returns the descriptions of the GraphQL schema under the names of this

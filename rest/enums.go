@@ -36,7 +36,7 @@ var (
 	observationKinds  = enumValues(hazard.Kinds()...)
 	observationStages = enumValues(trigger.Preliminary, trigger.Final, trigger.Retracted)
 	decisionStages    = enumValues(trigger.Preliminary, trigger.Final)
-	placeKinds        = enumValues(trigger.Circle, trigger.AtStation)
+	placeKinds        = enumValues(trigger.Circle, trigger.InBox, trigger.AtStation)
 	accountTypes      = enumValues(account.TypeIBAN, account.TypeUSBankAccount, account.TypeMobileMoney)
 )
 

@@ -69,7 +69,8 @@ func (s *goldenRun) readOccurrence(t *testing.T, policy string, claim *wire.Clai
 	of := `{"policy_id":"` + policy + `",`
 	s.callAndRecord(t, "explainOccurrence: what happened", 200, "POST", "/explain", of+`"source_event":{"source":"usgs","id":"us1000chhc"}}`)
 	s.callAndRecord(t, "explainOccurrence: an earthquake that might happen", 200, "POST", "/explain", of+`"what_if":{"earthquake":{"location":{"latitude":23.9,"longitude":121.7},"magnitude":"7.1"}}}`)
-	s.callAndRecord(t, "explainOccurrence: a storm that might happen", 200, "POST", "/explain", of+`"what_if":{"storm":{"fixes":[{"location":{"latitude":24.5,"longitude":-81.5},"wind_kn":"115"}]}}}`)
+	s.callAndRecord(t, "explainOccurrence: a storm that might happen", 200, "POST", "/explain", of+`"what_if":{"storm":{"fixes":[{"location":{"latitude":24.5,"longitude":-81.5},"wind_kn":"115","pressure_hpa":"929"}]}}}`)
+	s.callAndRecord(t, "explainOccurrence: a hot day that might happen", 200, "POST", "/explain", of+`"what_if":{"temperature":{"station":"Milwaukee","days":[{"day":"2026-07-19T00:00:00Z","temperature_max_c":"34.5"}]}}}`)
 }
 
 // cancelAndWithdraw cancels cover that has not begun, and withdraws a claim.
@@ -111,10 +112,11 @@ func (s *goldenRun) quoteAndBind(t *testing.T) (*wire.Policy, *wire.Quote) {
 	const place = `"location":{"latitude":23.98,"longitude":121.61},"limit":{"amount":10000000,"currency":"USD"}`
 	quote := decodeRecord[wire.Quote](t, s.callAndRecord(t, "createQuote: earthquake", 201, "POST", "/quotes", `{"product":"quake-circle","context":{"partner":"acme",`+place+`},"partner_reference":"enquiry-4711"}`))
 	for name, body := range sortedEntries(map[string]string{
-		"every default": `{"product":"quake-circle","context":{"partner":"acme"}}`,
-		"hurricane":     `{"product":"cyclone-circle","context":{"partner":"acme","location":{"latitude":25.7617,"longitude":-80.1918},"radius_km":50,"limit":{"amount":25000000,"currency":"USD"},"term":"P365D"}}`,
-		"too much rain": `{"product":"rain-excess","context":{"partner":"acme","station":"Milwaukee"},"metadata":{"farm":"17"}}`,
-		"too dry":       `{"product":"rain-deficit","context":{"partner":"acme","station":"Milwaukee","calendar":"month","attach":"10","exhaust":"0"}}`,
+		"every default":  `{"product":"quake-circle","context":{"partner":"acme"}}`,
+		"hurricane":      `{"product":"cyclone-circle","context":{"partner":"acme","location":{"latitude":25.7617,"longitude":-80.1918},"radius_km":50,"limit":{"amount":25000000,"currency":"USD"},"term":"P365D"}}`,
+		"storm in a box": `{"product":"cyclone-pressure","context":{"partner":"acme","box":{"west":-78.4,"south":17.7,"east":-76.1,"north":18.6},"limit":{"amount":25000000,"currency":"USD"}}}`,
+		"too much rain":  `{"product":"rain-excess","context":{"partner":"acme","station":"Milwaukee"},"metadata":{"farm":"17"}}`,
+		"too dry":        `{"product":"rain-deficit","context":{"partner":"acme","station":"Milwaukee","calendar":"month","attach":"10","exhaust":"0"}}`,
 	}) {
 		s.callAndRecord(t, "createQuote: "+name, 201, "POST", "/quotes", body)
 	}

@@ -51,16 +51,16 @@ func (ec *executionContext) fieldContext_Invariant_name(_ context.Context, field
 	return graphql.NewScalarFieldContext("Invariant", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Invariant_says(ctx context.Context, field graphql.CollectedField, obj *node.Invariant) (ret graphql.Marshaler) {
+func (ec *executionContext) _Invariant_description(ctx context.Context, field graphql.CollectedField, obj *node.Invariant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Invariant_says(ctx, field)
+			return ec.fieldContext_Invariant_description(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Says, nil
+			return obj.Description, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -70,7 +70,7 @@ func (ec *executionContext) _Invariant_says(ctx context.Context, field graphql.C
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Invariant_says(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Invariant_description(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Invariant", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -152,16 +152,16 @@ func (ec *executionContext) fieldContext_Invariant_checkedAt(_ context.Context, 
 	return graphql.NewScalarFieldContext("Invariant", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
-func (ec *executionContext) _Invariant_wholeCheckedAt(ctx context.Context, field graphql.CollectedField, obj *node.Invariant) (ret graphql.Marshaler) {
+func (ec *executionContext) _Invariant_lastFullCheckAt(ctx context.Context, field graphql.CollectedField, obj *node.Invariant) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Invariant_wholeCheckedAt(ctx, field)
+			return ec.fieldContext_Invariant_lastFullCheckAt(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.WholeCheckedAt, nil
+			return obj.LastFullCheckAt, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
@@ -171,7 +171,7 @@ func (ec *executionContext) _Invariant_wholeCheckedAt(ctx context.Context, field
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_Invariant_wholeCheckedAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Invariant_lastFullCheckAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Invariant", field, false, false, errors.New("field of type DateTime does not have child fields"))
 }
 
@@ -1071,16 +1071,16 @@ func (ec *executionContext) fieldContext_Violation_partner(_ context.Context, fi
 	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Violation_wrong(ctx context.Context, field graphql.CollectedField, obj *controls.Violation) (ret graphql.Marshaler) {
+func (ec *executionContext) _Violation_message(ctx context.Context, field graphql.CollectedField, obj *controls.Violation) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Violation_wrong(ctx, field)
+			return ec.fieldContext_Violation_message(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Wrong, nil
+			return obj.Message, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
@@ -1090,7 +1090,7 @@ func (ec *executionContext) _Violation_wrong(ctx context.Context, field graphql.
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Violation_wrong(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Violation_message(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Violation", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
@@ -1300,8 +1300,8 @@ func (ec *executionContext) _Invariant(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "says":
-			out.Values[i] = ec._Invariant_says(ctx, field, obj)
+		case "description":
+			out.Values[i] = ec._Invariant_description(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -1353,8 +1353,8 @@ func (ec *executionContext) _Invariant(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
-		case "wholeCheckedAt":
-			out.Values[i] = ec._Invariant_wholeCheckedAt(ctx, field, obj)
+		case "lastFullCheckAt":
+			out.Values[i] = ec._Invariant_lastFullCheckAt(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
@@ -1774,8 +1774,8 @@ func (ec *executionContext) _Violation(ctx context.Context, sel ast.SelectionSet
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "wrong":
-			out.Values[i] = ec._Violation_wrong(ctx, field, obj)
+		case "message":
+			out.Values[i] = ec._Violation_message(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -75,16 +75,16 @@ func (ec *executionContext) fieldContext_CancelJobsPayload_changed(_ context.Con
 	return graphql.NewScalarFieldContext("CancelJobsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _CancelJobsPayload_kept(ctx context.Context, field graphql.CollectedField, obj *node.JobsPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _CancelJobsPayload_skipped(ctx context.Context, field graphql.CollectedField, obj *node.JobsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_CancelJobsPayload_kept(ctx, field)
+			return ec.fieldContext_CancelJobsPayload_skipped(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Kept, nil
+			return obj.Skipped, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
@@ -94,7 +94,7 @@ func (ec *executionContext) _CancelJobsPayload_kept(ctx context.Context, field g
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_CancelJobsPayload_kept(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_CancelJobsPayload_skipped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("CancelJobsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -824,16 +824,16 @@ func (ec *executionContext) fieldContext_RetryJobsPayload_changed(_ context.Cont
 	return graphql.NewScalarFieldContext("RetryJobsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _RetryJobsPayload_kept(ctx context.Context, field graphql.CollectedField, obj *node.JobsPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _RetryJobsPayload_skipped(ctx context.Context, field graphql.CollectedField, obj *node.JobsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RetryJobsPayload_kept(ctx, field)
+			return ec.fieldContext_RetryJobsPayload_skipped(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Kept, nil
+			return obj.Skipped, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
@@ -843,7 +843,7 @@ func (ec *executionContext) _RetryJobsPayload_kept(ctx context.Context, field gr
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_RetryJobsPayload_kept(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_RetryJobsPayload_skipped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RetryJobsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -916,16 +916,16 @@ func (ec *executionContext) fieldContext_SnoozeJobsPayload_changed(_ context.Con
 	return graphql.NewScalarFieldContext("SnoozeJobsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
-func (ec *executionContext) _SnoozeJobsPayload_kept(ctx context.Context, field graphql.CollectedField, obj *node.JobsPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _SnoozeJobsPayload_skipped(ctx context.Context, field graphql.CollectedField, obj *node.JobsPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_SnoozeJobsPayload_kept(ctx, field)
+			return ec.fieldContext_SnoozeJobsPayload_skipped(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Kept, nil
+			return obj.Skipped, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
@@ -935,7 +935,7 @@ func (ec *executionContext) _SnoozeJobsPayload_kept(ctx context.Context, field g
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_SnoozeJobsPayload_kept(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SnoozeJobsPayload_skipped(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("SnoozeJobsPayload", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -1219,8 +1219,8 @@ func (ec *executionContext) _CancelJobsPayload(ctx context.Context, sel ast.Sele
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "kept":
-			out.Values[i] = ec._CancelJobsPayload_kept(ctx, field, obj)
+		case "skipped":
+			out.Values[i] = ec._CancelJobsPayload_skipped(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1638,8 +1638,8 @@ func (ec *executionContext) _RetryJobsPayload(ctx context.Context, sel ast.Selec
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "kept":
-			out.Values[i] = ec._RetryJobsPayload_kept(ctx, field, obj)
+		case "skipped":
+			out.Values[i] = ec._RetryJobsPayload_skipped(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1691,8 +1691,8 @@ func (ec *executionContext) _SnoozeJobsPayload(ctx context.Context, sel ast.Sele
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "kept":
-			out.Values[i] = ec._SnoozeJobsPayload_kept(ctx, field, obj)
+		case "skipped":
+			out.Values[i] = ec._SnoozeJobsPayload_skipped(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -2930,7 +2930,7 @@ func (ec *executionContext) unmarshalInputWhatIfFixInput(ctx context.Context, ob
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"location", "windKn", "at"}
+	fieldsInOrder := [...]string{"location", "windKn", "pressureHpa", "at"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2946,11 +2946,18 @@ func (ec *executionContext) unmarshalInputWhatIfFixInput(ctx context.Context, ob
 			it.Location = data
 		case "windKn":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("windKn"))
-			data, err := ec.unmarshalNDecimal2string(ctx, v)
+			data, err := ec.unmarshalODecimal2ᚖstring(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.WindKN = data
+		case "pressureHpa":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("pressureHpa"))
+			data, err := ec.unmarshalODecimal2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PressureHPA = data
 		case "at":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("at"))
 			data, err := ec.unmarshalODateTime2ᚖtimeᚐTime(ctx, v)
@@ -2974,7 +2981,7 @@ func (ec *executionContext) unmarshalInputWhatIfInput(ctx context.Context, obj a
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"earthquake", "storm", "rain"}
+	fieldsInOrder := [...]string{"earthquake", "storm", "rain", "temperature"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -3002,6 +3009,13 @@ func (ec *executionContext) unmarshalInputWhatIfInput(ctx context.Context, obj a
 				return it, err
 			}
 			it.Rain = data
+		case "temperature":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("temperature"))
+			data, err := ec.unmarshalOWhatIfTemperatureInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfTemperature(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Temperature = data
 		}
 	}
 	return it, nil
@@ -3080,6 +3094,98 @@ func (ec *executionContext) unmarshalInputWhatIfStormInput(ctx context.Context, 
 				return it, err
 			}
 			it.Fixes = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputWhatIfTemperatureDayInput(ctx context.Context, obj any) (scenario.WhatIfTemperatureDay, error) {
+	var it scenario.WhatIfTemperatureDay
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"day", "temperatureMaxC", "temperatureMinC"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "day":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("day"))
+			data, err := ec.unmarshalNDateTime2timeᚐTime(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Day = data
+		case "temperatureMaxC":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("temperatureMaxC"))
+			data, err := ec.unmarshalODecimal2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TemperatureMaxC = data
+		case "temperatureMinC":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("temperatureMinC"))
+			data, err := ec.unmarshalODecimal2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.TemperatureMinC = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputWhatIfTemperatureInput(ctx context.Context, obj any) (scenario.WhatIfTemperature, error) {
+	var it scenario.WhatIfTemperature
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	if _, present := asMap["source"]; !present {
+		asMap["source"] = "ghcn"
+	}
+
+	fieldsInOrder := [...]string{"station", "source", "days"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "station":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("station"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Station = data
+		case "source":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Source = data
+		case "days":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("days"))
+			data, err := ec.unmarshalNWhatIfTemperatureDayInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfTemperatureDayᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Days = data
 		}
 	}
 	return it, nil
@@ -4682,6 +4788,25 @@ func (ec *executionContext) unmarshalNWhatIfInput2parapetᚋmodelᚋinsightᚋsc
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNWhatIfTemperatureDayInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfTemperatureDay(ctx context.Context, v any) (scenario.WhatIfTemperatureDay, error) {
+	res, err := ec.unmarshalInputWhatIfTemperatureDayInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNWhatIfTemperatureDayInput2ᚕparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfTemperatureDayᚄ(ctx context.Context, v any) ([]scenario.WhatIfTemperatureDay, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]scenario.WhatIfTemperatureDay, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNWhatIfTemperatureDayInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfTemperatureDay(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalOClaimBrief2ᚖparapetᚋmodelᚋwireᚐClaimBrief(ctx context.Context, sel ast.SelectionSet, v *wire.ClaimBrief) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -4798,6 +4923,14 @@ func (ec *executionContext) unmarshalOWhatIfStormInput2ᚖparapetᚋmodelᚋinsi
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputWhatIfStormInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalOWhatIfTemperatureInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfTemperature(ctx context.Context, v any) (*scenario.WhatIfTemperature, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputWhatIfTemperatureInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
 }
 

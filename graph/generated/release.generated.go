@@ -121,16 +121,16 @@ func (ec *executionContext) fieldContext_Approval_digest(_ context.Context, fiel
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _Approval_holds(ctx context.Context, field graphql.CollectedField, obj *payouts.Approval) (ret graphql.Marshaler) {
+func (ec *executionContext) _Approval_valid(ctx context.Context, field graphql.CollectedField, obj *payouts.Approval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Approval_holds(ctx, field)
+			return ec.fieldContext_Approval_valid(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Holds, nil
+			return obj.Valid, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v bool) graphql.Marshaler {
@@ -140,7 +140,7 @@ func (ec *executionContext) _Approval_holds(ctx context.Context, field graphql.C
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_Approval_holds(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_Approval_valid(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Approval", field, false, false, errors.New("field of type Boolean does not have child fields"))
 }
 
@@ -245,16 +245,16 @@ func (ec *executionContext) fieldContext_PayoutApproval_digest(_ context.Context
 	return graphql.NewScalarFieldContext("PayoutApproval", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _PayoutApproval_needed(ctx context.Context, field graphql.CollectedField, obj *payouts.PayoutApproval) (ret graphql.Marshaler) {
+func (ec *executionContext) _PayoutApproval_required(ctx context.Context, field graphql.CollectedField, obj *payouts.PayoutApproval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_PayoutApproval_needed(ctx, field)
+			return ec.fieldContext_PayoutApproval_required(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Needed, nil
+			return obj.Required, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
@@ -264,7 +264,7 @@ func (ec *executionContext) _PayoutApproval_needed(ctx context.Context, field gr
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_PayoutApproval_needed(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_PayoutApproval_required(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("PayoutApproval", field, false, false, errors.New("field of type Int does not have child fields"))
 }
 
@@ -300,16 +300,16 @@ func (ec *executionContext) fieldContext_PayoutApproval_payoutMethod(_ context.C
 	return fc, nil
 }
 
-func (ec *executionContext) _PayoutApproval_given(ctx context.Context, field graphql.CollectedField, obj *payouts.PayoutApproval) (ret graphql.Marshaler) {
+func (ec *executionContext) _PayoutApproval_approvals(ctx context.Context, field graphql.CollectedField, obj *payouts.PayoutApproval) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_PayoutApproval_given(ctx, field)
+			return ec.fieldContext_PayoutApproval_approvals(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.Given, nil
+			return obj.Approvals, nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v []payouts.Approval) graphql.Marshaler {
@@ -319,7 +319,7 @@ func (ec *executionContext) _PayoutApproval_given(ctx context.Context, field gra
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_PayoutApproval_given(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_PayoutApproval_approvals(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "PayoutApproval",
 		Field:      field,
@@ -1032,8 +1032,8 @@ func (ec *executionContext) _Approval(ctx context.Context, sel ast.SelectionSet,
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
-		case "holds":
-			out.Values[i] = ec._Approval_holds(ctx, field, obj)
+		case "valid":
+			out.Values[i] = ec._Approval_valid(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1123,8 +1123,8 @@ func (ec *executionContext) _PayoutApproval(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "needed":
-			out.Values[i] = ec._PayoutApproval_needed(ctx, field, obj)
+		case "required":
+			out.Values[i] = ec._PayoutApproval_required(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1133,8 +1133,8 @@ func (ec *executionContext) _PayoutApproval(ctx context.Context, sel ast.Selecti
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
-		case "given":
-			out.Values[i] = ec._PayoutApproval_given(ctx, field, obj)
+		case "approvals":
+			out.Values[i] = ec._PayoutApproval_approvals(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}

@@ -62,8 +62,8 @@ type ComplexityRoot struct {
 		Author       func(childComplexity int) int
 		AuthorIssuer func(childComplexity int) int
 		Digest       func(childComplexity int) int
-		Holds        func(childComplexity int) int
 		Note         func(childComplexity int) int
+		Valid        func(childComplexity int) int
 	}
 
 	ApprovePayoutPayload struct {
@@ -204,8 +204,8 @@ type ComplexityRoot struct {
 	CancelJobsPayload struct {
 		Changed          func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
-		Kept             func(childComplexity int) int
 		Matched          func(childComplexity int) int
+		Skipped          func(childComplexity int) int
 	}
 
 	CancelPolicyPayload struct {
@@ -584,13 +584,13 @@ type ComplexityRoot struct {
 	}
 
 	Invariant struct {
-		CheckedAt      func(childComplexity int) int
-		Milliseconds   func(childComplexity int) int
-		Name           func(childComplexity int) int
-		Says           func(childComplexity int) int
-		ViolationCount func(childComplexity int) int
-		Violations     func(childComplexity int) int
-		WholeCheckedAt func(childComplexity int) int
+		CheckedAt       func(childComplexity int) int
+		Description     func(childComplexity int) int
+		LastFullCheckAt func(childComplexity int) int
+		Milliseconds    func(childComplexity int) int
+		Name            func(childComplexity int) int
+		ViolationCount  func(childComplexity int) int
+		Violations      func(childComplexity int) int
 	}
 
 	Job struct {
@@ -960,10 +960,10 @@ type ComplexityRoot struct {
 	}
 
 	PayoutApproval struct {
+		Approvals    func(childComplexity int) int
 		Digest       func(childComplexity int) int
-		Given        func(childComplexity int) int
-		Needed       func(childComplexity int) int
 		PayoutMethod func(childComplexity int) int
+		Required     func(childComplexity int) int
 	}
 
 	PayoutConnection struct {
@@ -1059,11 +1059,15 @@ type ComplexityRoot struct {
 	}
 
 	Place struct {
+		East      func(childComplexity int) int
 		Kind      func(childComplexity int) int
 		Latitude  func(childComplexity int) int
 		Longitude func(childComplexity int) int
+		North     func(childComplexity int) int
 		RadiusKM  func(childComplexity int) int
+		South     func(childComplexity int) int
 		Station   func(childComplexity int) int
+		West      func(childComplexity int) int
 	}
 
 	PlaceCell struct {
@@ -1437,8 +1441,8 @@ type ComplexityRoot struct {
 	RetryJobsPayload struct {
 		Changed          func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
-		Kept             func(childComplexity int) int
 		Matched          func(childComplexity int) int
+		Skipped          func(childComplexity int) int
 	}
 
 	Ring struct {
@@ -1496,8 +1500,8 @@ type ComplexityRoot struct {
 	SnoozeJobsPayload struct {
 		Changed          func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
-		Kept             func(childComplexity int) int
 		Matched          func(childComplexity int) int
+		Skipped          func(childComplexity int) int
 	}
 
 	Statement struct {
@@ -1593,9 +1597,9 @@ type ComplexityRoot struct {
 		AcknowledgedBy       func(childComplexity int) int
 		AcknowledgedByIssuer func(childComplexity int) int
 		FoundAt              func(childComplexity int) int
+		Message              func(childComplexity int) int
 		Partner              func(childComplexity int) int
 		Subject              func(childComplexity int) int
-		Wrong                func(childComplexity int) int
 	}
 
 	WebhookEndpoint struct {
@@ -1759,18 +1763,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Approval.Digest(childComplexity), true
-	case "Approval.holds":
-		if e.ComplexityRoot.Approval.Holds == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Approval.Holds(childComplexity), true
 	case "Approval.note":
 		if e.ComplexityRoot.Approval.Note == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Approval.Note(childComplexity), true
+	case "Approval.valid":
+		if e.ComplexityRoot.Approval.Valid == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Approval.Valid(childComplexity), true
 
 	case "ApprovePayoutPayload.clientMutationId":
 		if e.ComplexityRoot.ApprovePayoutPayload.ClientMutationID == nil {
@@ -2373,18 +2377,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CancelJobsPayload.ClientMutationID(childComplexity), true
-	case "CancelJobsPayload.kept":
-		if e.ComplexityRoot.CancelJobsPayload.Kept == nil {
-			break
-		}
-
-		return e.ComplexityRoot.CancelJobsPayload.Kept(childComplexity), true
 	case "CancelJobsPayload.matched":
 		if e.ComplexityRoot.CancelJobsPayload.Matched == nil {
 			break
 		}
 
 		return e.ComplexityRoot.CancelJobsPayload.Matched(childComplexity), true
+	case "CancelJobsPayload.skipped":
+		if e.ComplexityRoot.CancelJobsPayload.Skipped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CancelJobsPayload.Skipped(childComplexity), true
 
 	case "CancelPolicyPayload.clientMutationId":
 		if e.ComplexityRoot.CancelPolicyPayload.ClientMutationID == nil {
@@ -3885,6 +3889,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Invariant.CheckedAt(childComplexity), true
+	case "Invariant.description":
+		if e.ComplexityRoot.Invariant.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invariant.Description(childComplexity), true
+	case "Invariant.lastFullCheckAt":
+		if e.ComplexityRoot.Invariant.LastFullCheckAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Invariant.LastFullCheckAt(childComplexity), true
 	case "Invariant.milliseconds":
 		if e.ComplexityRoot.Invariant.Milliseconds == nil {
 			break
@@ -3897,12 +3913,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Invariant.Name(childComplexity), true
-	case "Invariant.says":
-		if e.ComplexityRoot.Invariant.Says == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Invariant.Says(childComplexity), true
 	case "Invariant.violationCount":
 		if e.ComplexityRoot.Invariant.ViolationCount == nil {
 			break
@@ -3915,12 +3925,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Invariant.Violations(childComplexity), true
-	case "Invariant.wholeCheckedAt":
-		if e.ComplexityRoot.Invariant.WholeCheckedAt == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Invariant.WholeCheckedAt(childComplexity), true
 
 	case "Job.args":
 		if e.ComplexityRoot.Job.Args == nil {
@@ -5682,30 +5686,30 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Payout.Version(childComplexity), true
 
+	case "PayoutApproval.approvals":
+		if e.ComplexityRoot.PayoutApproval.Approvals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutApproval.Approvals(childComplexity), true
 	case "PayoutApproval.digest":
 		if e.ComplexityRoot.PayoutApproval.Digest == nil {
 			break
 		}
 
 		return e.ComplexityRoot.PayoutApproval.Digest(childComplexity), true
-	case "PayoutApproval.given":
-		if e.ComplexityRoot.PayoutApproval.Given == nil {
-			break
-		}
-
-		return e.ComplexityRoot.PayoutApproval.Given(childComplexity), true
-	case "PayoutApproval.needed":
-		if e.ComplexityRoot.PayoutApproval.Needed == nil {
-			break
-		}
-
-		return e.ComplexityRoot.PayoutApproval.Needed(childComplexity), true
 	case "PayoutApproval.payoutMethod":
 		if e.ComplexityRoot.PayoutApproval.PayoutMethod == nil {
 			break
 		}
 
 		return e.ComplexityRoot.PayoutApproval.PayoutMethod(childComplexity), true
+	case "PayoutApproval.required":
+		if e.ComplexityRoot.PayoutApproval.Required == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PayoutApproval.Required(childComplexity), true
 
 	case "PayoutConnection.edges":
 		if e.ComplexityRoot.PayoutConnection.Edges == nil {
@@ -6072,6 +6076,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Person.Name(childComplexity), true
 
+	case "Place.east":
+		if e.ComplexityRoot.Place.East == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Place.East(childComplexity), true
 	case "Place.kind":
 		if e.ComplexityRoot.Place.Kind == nil {
 			break
@@ -6090,18 +6100,36 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Place.Longitude(childComplexity), true
+	case "Place.north":
+		if e.ComplexityRoot.Place.North == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Place.North(childComplexity), true
 	case "Place.radiusKm":
 		if e.ComplexityRoot.Place.RadiusKM == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Place.RadiusKM(childComplexity), true
+	case "Place.south":
+		if e.ComplexityRoot.Place.South == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Place.South(childComplexity), true
 	case "Place.station":
 		if e.ComplexityRoot.Place.Station == nil {
 			break
 		}
 
 		return e.ComplexityRoot.Place.Station(childComplexity), true
+	case "Place.west":
+		if e.ComplexityRoot.Place.West == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Place.West(childComplexity), true
 
 	case "PlaceCell.latitude":
 		if e.ComplexityRoot.PlaceCell.Latitude == nil {
@@ -7927,18 +7955,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RetryJobsPayload.ClientMutationID(childComplexity), true
-	case "RetryJobsPayload.kept":
-		if e.ComplexityRoot.RetryJobsPayload.Kept == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RetryJobsPayload.Kept(childComplexity), true
 	case "RetryJobsPayload.matched":
 		if e.ComplexityRoot.RetryJobsPayload.Matched == nil {
 			break
 		}
 
 		return e.ComplexityRoot.RetryJobsPayload.Matched(childComplexity), true
+	case "RetryJobsPayload.skipped":
+		if e.ComplexityRoot.RetryJobsPayload.Skipped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetryJobsPayload.Skipped(childComplexity), true
 
 	case "Ring.radiusShare":
 		if e.ComplexityRoot.Ring.RadiusShare == nil {
@@ -8111,18 +8139,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SnoozeJobsPayload.ClientMutationID(childComplexity), true
-	case "SnoozeJobsPayload.kept":
-		if e.ComplexityRoot.SnoozeJobsPayload.Kept == nil {
-			break
-		}
-
-		return e.ComplexityRoot.SnoozeJobsPayload.Kept(childComplexity), true
 	case "SnoozeJobsPayload.matched":
 		if e.ComplexityRoot.SnoozeJobsPayload.Matched == nil {
 			break
 		}
 
 		return e.ComplexityRoot.SnoozeJobsPayload.Matched(childComplexity), true
+	case "SnoozeJobsPayload.skipped":
+		if e.ComplexityRoot.SnoozeJobsPayload.Skipped == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SnoozeJobsPayload.Skipped(childComplexity), true
 
 	case "Statement.csv":
 		if e.ComplexityRoot.Statement.CSV == nil {
@@ -8504,6 +8532,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Violation.FoundAt(childComplexity), true
+	case "Violation.message":
+		if e.ComplexityRoot.Violation.Message == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Violation.Message(childComplexity), true
 	case "Violation.partner":
 		if e.ComplexityRoot.Violation.Partner == nil {
 			break
@@ -8516,12 +8550,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Violation.Subject(childComplexity), true
-	case "Violation.wrong":
-		if e.ComplexityRoot.Violation.Wrong == nil {
-			break
-		}
-
-		return e.ComplexityRoot.Violation.Wrong(childComplexity), true
 
 	case "WebhookEndpoint.createdAt":
 		if e.ComplexityRoot.WebhookEndpoint.CreatedAt == nil {
@@ -8893,6 +8921,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputWhatIfInput,
 		ec.unmarshalInputWhatIfRainInput,
 		ec.unmarshalInputWhatIfStormInput,
+		ec.unmarshalInputWhatIfTemperatureDayInput,
+		ec.unmarshalInputWhatIfTemperatureInput,
 		ec.unmarshalInputWithdrawClaimInput,
 	)
 	first := true
@@ -9381,7 +9411,7 @@ type Determination {
   threshold: Measure!
   "The moment that counts for the policy: the time of the earthquake, the decisive moment of the storm, or the last day of the index at a station."
   occurredAt: DateTime!
-  "From the centre of the circle; null at a station."
+  "Distance in km from the centre of the circle or box; null at a station."
   distanceKm: Float
   "Share of the limit that is owed."
   factor: Decimal!
@@ -9909,7 +9939,7 @@ type Invariant {
   "Name of the database view that lists the violations."
   name: String!
   "The rule, in a sentence."
-  says: String!
+  description: String!
   "How many records violate it, counted up to 1000."
   violationCount: Int!
   "The violations, oldest first, at most 100."
@@ -9917,7 +9947,7 @@ type Invariant {
   "When changed records were last checked; null before the first check."
   checkedAt: DateTime
   "When all records were last checked."
-  wholeCheckedAt: DateTime
+  lastFullCheckAt: DateTime
   "How long the last check took, in milliseconds."
   milliseconds: Long!
 }
@@ -9928,8 +9958,8 @@ type Violation {
   subject: String!
   "The partner of the record."
   partner: String!
-  "What is wrong."
-  wrong: String!
+  "How the record violates the rule, in a sentence."
+  message: String!
   "When it was found."
   foundAt: DateTime!
   "When an operator resumed releases although it was violated."
@@ -10225,7 +10255,7 @@ type RetryJobsPayload {
   "How many were changed; 0 when they were only counted."
   changed: Int!
   "How many matching jobs are running releases, which are not changed."
-  kept: Int!
+  skipped: Int!
   "The clientMutationId of the input."
   clientMutationId: String
 }
@@ -10237,7 +10267,7 @@ type CancelJobsPayload {
   "How many were changed; 0 when they were only counted."
   changed: Int!
   "How many matching jobs are running releases, which are not changed."
-  kept: Int!
+  skipped: Int!
   "The clientMutationId of the input."
   clientMutationId: String
 }
@@ -10249,7 +10279,7 @@ type SnoozeJobsPayload {
   "How many were changed; 0 when they were only counted."
   changed: Int!
   "How many matching jobs are running releases, which are not changed."
-  kept: Int!
+  skipped: Int!
   "The clientMutationId of the input."
   clientMutationId: String
 }
@@ -11052,7 +11082,7 @@ type Explanation {
   index: Measure
   "The threshold that was reached, or the nearest one that was missed."
   threshold: Measure!
-  "How far the index is from the threshold, how many km outside the circle it happened, or how many km below the covered depth; null when nothing was missed."
+  "How far the index is from the threshold, how many km outside the insured place it happened, or how many km below the covered depth; null when nothing was missed."
   missedBy: Measure
   "Share of the limit."
   factor: Decimal!
@@ -11060,9 +11090,9 @@ type Explanation {
   amount: Money!
   "The part of the amount that the remaining limit can pay, or the amount that was approved for the claim."
   payable: Money!
-  "To the centre of the circle, two decimals; null at a station."
+  "Distance in km from the centre of the circle or box, two decimals; null at a station."
   distanceKm: Float
-  "The radius of the circle in km; null at a station."
+  "The radius of the circle in km; null in a box and at a station."
   radiusKm: Float
   "Whether the source's values are final."
   stage: DeterminationStage!
@@ -11142,6 +11172,8 @@ input WhatIfInput {
   storm: WhatIfStormInput
   "Rain."
   rain: WhatIfRainInput
+  "Temperatures of days at a station."
+  temperature: WhatIfTemperatureInput
 }
 
 "An earthquake with final values."
@@ -11166,8 +11198,10 @@ input WhatIfStormInput {
 input WhatIfFixInput {
   "Where its centre is."
   location: PointInput!
-  "Maximum sustained wind in knots."
-  windKn: Decimal!
+  "Maximum sustained wind in knots; unknown when left out. Give it, pressureHpa or both."
+  windKn: Decimal
+  "Central pressure in hectopascals (millibar); unknown when left out."
+  pressureHpa: Decimal
   "When it happens. When left out: now for the first fix, otherwise six hours after the previous one."
   at: DateTime
 }
@@ -11188,6 +11222,26 @@ input WhatIfDayInput {
   day: DateTime!
   "Millimetres."
   precipitationMm: Decimal!
+}
+
+"Temperatures of days at a station, added to the days that its source reported: a day that you give replaces the reported one."
+input WhatIfTemperatureInput {
+  "Id of the station."
+  station: String!
+  "The source that the days are added to; ghcn when left out."
+  source: String! = "ghcn"
+  "Up to 400 days."
+  days: [WhatIfTemperatureDayInput!]!
+}
+
+"The highest temperature of a day, its lowest, or both."
+input WhatIfTemperatureDayInput {
+  "Any moment of the UTC day."
+  day: DateTime!
+  "The day's highest temperature in degrees Celsius; unknown when left out. Give it, temperatureMinC or both."
+  temperatureMaxC: Decimal
+  "The day's lowest temperature in degrees Celsius; unknown when left out."
+  temperatureMinC: Decimal
 }
 `, BuiltIn: false},
 	{Name: "../schema/operator.graphqls", Input: `extend type Mutation {
@@ -12219,7 +12273,7 @@ type BookLine {
 
 """
 The place of policies: a station, or a cell of one degree. A circle is in the cell with the middle of its bounding box,
-which is its centre unless the circle reaches a pole.
+which is its centre unless the circle reaches a pole; a box is in the cell with its middle.
 """
 type PlaceCell {
   "The cell by its south-west corner, such as N23E121, or the station."
@@ -12318,7 +12372,7 @@ type Product {
   title: String!
   "What it does, in a sentence."
   summary: String!
-  "The shape of the insured place."
+  "The shape of the insured place by default; a context with a box insures a box instead of a circle."
   place: PlaceKind!
   "JSON Schema 2020-12 of a quote's context."
   contextSchema: JSON!
@@ -12676,7 +12730,7 @@ type WeighedEvent {
   occurredAt: DateTime!
   "The year in which its loss counts: for a storm, the year of its first fix; at a station, the year of the first day."
   year: Int!
-  "Distance from the centre of the circle in km; null at a station."
+  "Distance from the centre of the circle or box in km; null at a station."
   distanceKm: Float
   "a, the probability that it pays at the displaced place."
   weight: Decimal!
@@ -12726,7 +12780,7 @@ type PastEvent {
   sourceEventId: String!
   "What was measured."
   index: Measure!
-  "From the centre of the circle; null at a station."
+  "Distance in km from the centre of the circle or box; null at a station."
   distanceKm: Float
   "Share of the limit."
   factor: Decimal!
@@ -13129,11 +13183,11 @@ type PayoutApproval {
   "Digest of payout, claim, amount and account; null without a payout method."
   digest: String
   "How many different operators must approve."
-  needed: Int!
+  required: Int!
   "The account that it is or was sent to; null when there is none, or when the payout was returned or cancelled."
   payoutMethod: PayoutDestination
   "The approvals, oldest first, including voided ones."
-  given: [Approval!]!
+  approvals: [Approval!]!
 }
 
 "The account that a payout goes to, as an operator sees it before approving."
@@ -13170,8 +13224,8 @@ type Approval {
   authorIssuer: String
   "The digest that was approved."
   digest: String!
-  "Whether it is still valid: the digest is the present one."
-  holds: Boolean!
+  "Whether it still counts: its digest equals the present one."
+  valid: Boolean!
   "The operator's reason."
   note: String
 }
@@ -13422,17 +13476,25 @@ type Cover {
   payoutCurves: [PayoutCurve!]!
 }
 
-"The insured place: a circle with a centre and a radius, or a station."
+"The insured place: a circle with a centre and a radius, a box with four borders, or a station."
 type Place {
   "The shape of the place."
   kind: PlaceKind!
-  "Latitude of the centre, WGS84 degrees; null at a station."
+  "Latitude of the centre of a circle, WGS84 degrees; otherwise null."
   latitude: Float
-  "Longitude of the centre, WGS84 degrees; null at a station."
+  "Longitude of the centre of a circle, WGS84 degrees; otherwise null."
   longitude: Float
-  "Radius on a sphere of 6371.0088 km; the edge belongs to the circle. Null at a station."
+  "Radius of a circle on a sphere of 6371.0088 km; the edge belongs to the circle. Otherwise null."
   radiusKm: Float
-  "Id of the station; null in a circle."
+  "Western border of a box, a longitude in WGS84 degrees; it belongs to the box. A box across the antimeridian has west above east. Otherwise null."
+  west: Float
+  "Southern border of a box, a latitude in WGS84 degrees; it belongs to the box. Otherwise null."
+  south: Float
+  "Eastern border of a box, a longitude in WGS84 degrees; it belongs to the box. Otherwise null."
+  east: Float
+  "Northern border of a box, a latitude in WGS84 degrees; it belongs to the box. Otherwise null."
+  north: Float
+  "Id of the station; otherwise null."
   station: String
 }
 
@@ -13440,6 +13502,8 @@ type Place {
 enum PlaceKind {
   "A centre and a radius."
   CIRCLE
+  "An area between two meridians and two parallels."
+  BOX
   "A station that measures."
   STATION
 }
@@ -13492,7 +13556,7 @@ enum CalendarPeriod {
 enum Peril {
   "The magnitude of an earthquake."
   EARTHQUAKE
-  "The wind of a tropical cyclone."
+  "The wind or the central pressure of a tropical cyclone."
   WINDSTORM
   "Too much or too little rain at a station."
   RAINFALL
@@ -13504,7 +13568,7 @@ enum Peril {
 enum ObservationKind {
   "One earthquake."
   EARTHQUAKE
-  "One position of a storm, with its wind."
+  "One position of a storm, with its wind and central pressure."
   STORM_FIX
   "One day at a station."
   STATION_DAY
@@ -14190,8 +14254,8 @@ func (ec *executionContext) childFields_Approval(ctx context.Context, field grap
 		return ec.fieldContext_Approval_authorIssuer(ctx, field)
 	case "digest":
 		return ec.fieldContext_Approval_digest(ctx, field)
-	case "holds":
-		return ec.fieldContext_Approval_holds(ctx, field)
+	case "valid":
+		return ec.fieldContext_Approval_valid(ctx, field)
 	case "note":
 		return ec.fieldContext_Approval_note(ctx, field)
 	}
@@ -14474,8 +14538,8 @@ func (ec *executionContext) childFields_CancelJobsPayload(ctx context.Context, f
 		return ec.fieldContext_CancelJobsPayload_matched(ctx, field)
 	case "changed":
 		return ec.fieldContext_CancelJobsPayload_changed(ctx, field)
-	case "kept":
-		return ec.fieldContext_CancelJobsPayload_kept(ctx, field)
+	case "skipped":
+		return ec.fieldContext_CancelJobsPayload_skipped(ctx, field)
 	case "clientMutationId":
 		return ec.fieldContext_CancelJobsPayload_clientMutationId(ctx, field)
 	}
@@ -15236,16 +15300,16 @@ func (ec *executionContext) childFields_Invariant(ctx context.Context, field gra
 	switch field.Name {
 	case "name":
 		return ec.fieldContext_Invariant_name(ctx, field)
-	case "says":
-		return ec.fieldContext_Invariant_says(ctx, field)
+	case "description":
+		return ec.fieldContext_Invariant_description(ctx, field)
 	case "violationCount":
 		return ec.fieldContext_Invariant_violationCount(ctx, field)
 	case "violations":
 		return ec.fieldContext_Invariant_violations(ctx, field)
 	case "checkedAt":
 		return ec.fieldContext_Invariant_checkedAt(ctx, field)
-	case "wholeCheckedAt":
-		return ec.fieldContext_Invariant_wholeCheckedAt(ctx, field)
+	case "lastFullCheckAt":
+		return ec.fieldContext_Invariant_lastFullCheckAt(ctx, field)
 	case "milliseconds":
 		return ec.fieldContext_Invariant_milliseconds(ctx, field)
 	}
@@ -15902,12 +15966,12 @@ func (ec *executionContext) childFields_PayoutApproval(ctx context.Context, fiel
 	switch field.Name {
 	case "digest":
 		return ec.fieldContext_PayoutApproval_digest(ctx, field)
-	case "needed":
-		return ec.fieldContext_PayoutApproval_needed(ctx, field)
+	case "required":
+		return ec.fieldContext_PayoutApproval_required(ctx, field)
 	case "payoutMethod":
 		return ec.fieldContext_PayoutApproval_payoutMethod(ctx, field)
-	case "given":
-		return ec.fieldContext_PayoutApproval_given(ctx, field)
+	case "approvals":
+		return ec.fieldContext_PayoutApproval_approvals(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PayoutApproval", field.Name)
 }
@@ -16106,6 +16170,14 @@ func (ec *executionContext) childFields_Place(ctx context.Context, field graphql
 		return ec.fieldContext_Place_longitude(ctx, field)
 	case "radiusKm":
 		return ec.fieldContext_Place_radiusKm(ctx, field)
+	case "west":
+		return ec.fieldContext_Place_west(ctx, field)
+	case "south":
+		return ec.fieldContext_Place_south(ctx, field)
+	case "east":
+		return ec.fieldContext_Place_east(ctx, field)
+	case "north":
+		return ec.fieldContext_Place_north(ctx, field)
 	case "station":
 		return ec.fieldContext_Place_station(ctx, field)
 	}
@@ -16756,8 +16828,8 @@ func (ec *executionContext) childFields_RetryJobsPayload(ctx context.Context, fi
 		return ec.fieldContext_RetryJobsPayload_matched(ctx, field)
 	case "changed":
 		return ec.fieldContext_RetryJobsPayload_changed(ctx, field)
-	case "kept":
-		return ec.fieldContext_RetryJobsPayload_kept(ctx, field)
+	case "skipped":
+		return ec.fieldContext_RetryJobsPayload_skipped(ctx, field)
 	case "clientMutationId":
 		return ec.fieldContext_RetryJobsPayload_clientMutationId(ctx, field)
 	}
@@ -16874,8 +16946,8 @@ func (ec *executionContext) childFields_SnoozeJobsPayload(ctx context.Context, f
 		return ec.fieldContext_SnoozeJobsPayload_matched(ctx, field)
 	case "changed":
 		return ec.fieldContext_SnoozeJobsPayload_changed(ctx, field)
-	case "kept":
-		return ec.fieldContext_SnoozeJobsPayload_kept(ctx, field)
+	case "skipped":
+		return ec.fieldContext_SnoozeJobsPayload_skipped(ctx, field)
 	case "clientMutationId":
 		return ec.fieldContext_SnoozeJobsPayload_clientMutationId(ctx, field)
 	}
@@ -17054,8 +17126,8 @@ func (ec *executionContext) childFields_Violation(ctx context.Context, field gra
 		return ec.fieldContext_Violation_subject(ctx, field)
 	case "partner":
 		return ec.fieldContext_Violation_partner(ctx, field)
-	case "wrong":
-		return ec.fieldContext_Violation_wrong(ctx, field)
+	case "message":
+		return ec.fieldContext_Violation_message(ctx, field)
 	case "foundAt":
 		return ec.fieldContext_Violation_foundAt(ctx, field)
 	case "acknowledgedAt":

@@ -863,6 +863,98 @@ func (ec *executionContext) fieldContext_Place_radiusKm(_ context.Context, field
 	return graphql.NewScalarFieldContext("Place", field, true, false, errors.New("field of type Float does not have child fields"))
 }
 
+func (ec *executionContext) _Place_west(ctx context.Context, field graphql.CollectedField, obj *node.Place) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Place_west(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.West(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Place_west(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Place", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Place_south(ctx context.Context, field graphql.CollectedField, obj *node.Place) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Place_south(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.South(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Place_south(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Place", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Place_east(ctx context.Context, field graphql.CollectedField, obj *node.Place) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Place_east(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.East(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Place_east(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Place", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _Place_north(ctx context.Context, field graphql.CollectedField, obj *node.Place) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Place_north(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.North(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *float64) graphql.Marshaler {
+			return ec.marshalOFloat2ᚖfloat64(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Place_north(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Place", field, true, false, errors.New("field of type Float does not have child fields"))
+}
+
 func (ec *executionContext) _Place_station(ctx context.Context, field graphql.CollectedField, obj *node.Place) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1853,6 +1945,26 @@ func (ec *executionContext) _Place(ctx context.Context, sel ast.SelectionSet, ob
 			}
 		case "radiusKm":
 			out.Values[i] = ec._Place_radiusKm(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "west":
+			out.Values[i] = ec._Place_west(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "south":
+			out.Values[i] = ec._Place_south(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "east":
+			out.Values[i] = ec._Place_east(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "north":
+			out.Values[i] = ec._Place_north(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}

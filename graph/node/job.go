@@ -56,8 +56,8 @@ type SnoozeJobsInput struct {
 
 // JobsPayload counts the matched, changed and kept jobs.
 type JobsPayload struct {
-	Matched, Changed, Kept int
-	ClientMutationID       *string
+	Matched, Changed, Skipped int
+	ClientMutationID          *string
 }
 
 // RetryJobs retries jobs now.
@@ -80,5 +80,5 @@ func (r *Reader) changeJobs(ctx context.Context, id *string, in operations.JobCh
 	if err != nil {
 		return nil, err
 	}
-	return &JobsPayload{done.Matched, done.Changed, done.Kept, id}, nil
+	return &JobsPayload{done.Matched, done.Changed, done.Skipped, id}, nil
 }

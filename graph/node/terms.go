@@ -14,23 +14,36 @@ func (c Cover) Trigger() Trigger { return Trigger{c.Cover.Trigger} }
 // PayoutCurves returns the payout as curves.
 func (c Cover) PayoutCurves() []trigger.Curve { return c.Payout.Curves(c.Cover.Trigger) }
 
-// Place is a circle or a station; the fields of the other are nil.
+// Place is a circle, a box or a station; the fields of the others are nil.
 type Place struct{ trigger.Place }
 
 // Latitude returns the latitude of the centre.
-func (p Place) Latitude() *float64 { return p.circleValue(p.Place.Latitude) }
+func (p Place) Latitude() *float64 { return p.valueIn(trigger.Circle, p.Place.Latitude) }
 
 // Longitude returns the longitude of the centre.
-func (p Place) Longitude() *float64 { return p.circleValue(p.Place.Longitude) }
+func (p Place) Longitude() *float64 { return p.valueIn(trigger.Circle, p.Place.Longitude) }
 
 // RadiusKM returns the radius of the circle.
-func (p Place) RadiusKM() *float64 { return p.circleValue(p.Place.RadiusKM) }
+func (p Place) RadiusKM() *float64 { return p.valueIn(trigger.Circle, p.Place.RadiusKM) }
+
+// West returns the western border of the box.
+func (p Place) West() *float64 { return p.valueIn(trigger.InBox, p.Place.West) }
+
+// South returns the southern border of the box.
+func (p Place) South() *float64 { return p.valueIn(trigger.InBox, p.Place.South) }
+
+// East returns the eastern border of the box.
+func (p Place) East() *float64 { return p.valueIn(trigger.InBox, p.Place.East) }
+
+// North returns the northern border of the box.
+func (p Place) North() *float64 { return p.valueIn(trigger.InBox, p.Place.North) }
 
 // Station returns the station that measures.
 func (p Place) Station() *string { return orNil(p.Place.Station) }
 
-func (p Place) circleValue(value float64) *float64 {
-	if p.Kind != trigger.Circle {
+// valueIn returns a value that only places of a kind have.
+func (p Place) valueIn(kind trigger.PlaceKind, value float64) *float64 {
+	if p.Kind != kind {
 		return nil
 	}
 	return &value

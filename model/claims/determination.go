@@ -128,7 +128,7 @@ func TriggerNotMetError(p *underwriting.PolicyRow, facts trigger.Occurrence, d t
 	return e
 }
 
-// MissedBy returns how far the index is from the threshold, how far outside the circle
+// MissedBy returns how far the index is from the threshold, how far outside the place
 // the occurrence is, or how far below the covered depth; nil when no number was missed.
 func MissedBy(p *underwriting.PolicyRow, facts trigger.Occurrence, d trigger.Determination, public wire.Determination) *wire.Measure {
 	switch {
@@ -136,16 +136,12 @@ func MissedBy(p *underwriting.PolicyRow, facts trigger.Occurrence, d trigger.Det
 		return &wire.Measure{Value: d.Missed.String(), Unit: public.Threshold.Unit}
 	case d.Reason != trigger.OutsidePlace:
 		return nil
-	case outsideCircle(d):
-		return &wire.Measure{Value: decimal.NewFromFloat(*d.DistanceKM - *d.RadiusKM).StringFixed(2), Unit: "km"}
+	case d.OutsideKM != nil:
+		return &wire.Measure{Value: decimal.NewFromFloat(*d.OutsideKM).StringFixed(2), Unit: "km"}
 	case tooDeep(p, facts):
 		return &wire.Measure{Value: facts.Quake.DepthKM.Sub(*p.Cover.Trigger.MaximumDepthKM).String(), Unit: "km"}
 	}
 	return nil
-}
-
-func outsideCircle(d trigger.Determination) bool {
-	return d.DistanceKM != nil && d.RadiusKM != nil && *d.DistanceKM > *d.RadiusKM
 }
 
 func tooDeep(p *underwriting.PolicyRow, facts trigger.Occurrence) bool {
@@ -156,8 +152,10 @@ func tooDeep(p *underwriting.PolicyRow, facts trigger.Occurrence) bool {
 // OutsidePlaceClause explains how an occurrence is outside the insured place.
 func OutsidePlaceClause(p *underwriting.PolicyRow, facts trigger.Occurrence, d trigger.Determination) string {
 	switch {
-	case outsideCircle(d):
-		return fmt.Sprintf("it happened %.2f km outside the insured circle of %g km", *d.DistanceKM-*d.RadiusKM, *d.RadiusKM)
+	case d.OutsideKM != nil && d.RadiusKM != nil:
+		return fmt.Sprintf("it happened %.2f km outside the insured circle of %g km", *d.OutsideKM, *d.RadiusKM)
+	case d.OutsideKM != nil:
+		return fmt.Sprintf("it happened %.2f km outside the insured box", *d.OutsideKM)
 	case tooDeep(p, facts):
 		return fmt.Sprintf("it was %s km deep; the policy covers earthquakes down to %s km", facts.Quake.DepthKM, p.Cover.Trigger.MaximumDepthKM)
 	default:

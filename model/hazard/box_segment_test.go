@@ -214,8 +214,10 @@ func TestBoxDistanceMatchesSampling(t *testing.T) {
 			for j := range steps + 1 {
 				share := float64(j) / steps
 				for _, q := range []Point{
-					{b.South, b.West + share*(b.East-b.West)}, {b.North, b.West + share*(b.East-b.West)},
-					{b.South + share*(b.North-b.South), b.West}, {b.South + share*(b.North-b.South), b.East},
+					{b.South, b.West + share*(b.East-b.West)},
+					{b.North, b.West + share*(b.East-b.West)},
+					{b.South + share*(b.North-b.South), b.West},
+					{b.South + share*(b.North-b.South), b.East},
 				} {
 					nearest = math.Min(nearest, Distance(p, q))
 				}

@@ -120,18 +120,17 @@ func (h *History) QuakesNear(center Point, radiusKM float64) []*Quake {
 }
 
 // StormsNear returns the storms of which a fix or a segment between two fixes may touch
-// the circle, in the order of their file: all that do and some that do not. Each is cut
-// to the part from its first to its last such segment.
-func (h *History) StormsNear(center Point, radiusKM float64) []Storm {
+// a place in the box, in the order of their file: all that do and some that do not. Each is
+// cut to the part from its first to its last such segment.
+func (h *History) StormsNear(box Box) []Storm {
 	var near []Storm
-	circle := CircleBox(center, radiusKM)
 	for i, track := range h.tracks {
-		if !track.bounds.Overlaps(circle) {
+		if !track.bounds.Overlaps(box) {
 			continue
 		}
-		if first := slices.IndexFunc(track.segments, circle.Overlaps); first >= 0 {
+		if first := slices.IndexFunc(track.segments, box.Overlaps); first >= 0 {
 			last := len(track.segments) - 1
-			for !track.segments[last].Overlaps(circle) {
+			for !track.segments[last].Overlaps(box) {
 				last--
 			}
 			storm := h.records.Storms[i]
@@ -150,16 +149,15 @@ type TrackPart struct {
 	Boxes []Box
 }
 
-// TrackPartsNear returns the parts of storm tracks near the circle, in the order of
+// TrackPartsNear returns the parts of storm tracks near a place in the box, in the order of
 // their file: the fixes at the ends of segments that may touch it. A storm that returns
 // has several parts, in order of time.
-func (h *History) TrackPartsNear(center Point, radiusKM float64) []TrackPart {
+func (h *History) TrackPartsNear(box Box) []TrackPart {
 	var runs []TrackPart
-	circle := CircleBox(center, radiusKM)
 	for i, track := range h.tracks {
-		if track.bounds.Overlaps(circle) {
+		if track.bounds.Overlaps(box) {
 			storm := &h.records.Storms[i]
-			runs = TrackPart{storm, storm.Fixes, track.segments}.Parts(runs, func(i int) bool { return track.segments[i].Overlaps(circle) })
+			runs = TrackPart{storm, storm.Fixes, track.segments}.Parts(runs, func(i int) bool { return track.segments[i].Overlaps(box) })
 		}
 	}
 	return runs

@@ -31,7 +31,7 @@ func TestNewHistory(t *testing.T) {
 	_, ok = h.Station("Atlantis")
 	require.False(t, ok)
 	require.Equal(t, 4, h.RainData().Years())
-	require.Empty(t, h.StormsNear(Point{}, 20000))
+	require.Empty(t, h.StormsNear(CircleBox(Point{}, 20000)))
 }
 
 func TestQuakesNearHoldsEveryQuakeInTheCircle(t *testing.T) {
@@ -77,7 +77,7 @@ func TestStormsNearHoldsEveryStormOverTheCircle(t *testing.T) {
 	for range 15 {
 		center, radius := randomPointNear(r, Point{28, -75}, 30), []float64{20, 100, 800}[r.IntN(3)]
 		candidates, fixes := make(map[string]Storm), 0
-		for _, storm := range h.StormsNear(center, radius) {
+		for _, storm := range h.StormsNear(CircleBox(center, radius)) {
 			candidates[storm.ID] = storm
 			fixes += len(storm.Fixes)
 		}
@@ -109,7 +109,7 @@ func TestTrackPartsNearHoldEverySegmentThatTouchesTheCircle(t *testing.T) {
 			from  time.Time
 		}
 		found := make(map[segment]bool)
-		for _, run := range h.TrackPartsNear(center, radius) {
+		for _, run := range h.TrackPartsNear(CircleBox(center, radius)) {
 			require.NotEmpty(t, run.Fixes)
 			for i := range max(1, len(run.Fixes)-1) {
 				require.False(t, found[segment{run.Storm.ID, run.Fixes[i].At}], "a segment is in one run")
@@ -148,7 +148,7 @@ func BenchmarkQuakesNear(b *testing.B) {
 func BenchmarkStormsNear(b *testing.B) {
 	h := Shipped()
 	for b.Loop() {
-		h.StormsNear(Point{25.76, -80.19}, 100)
+		h.StormsNear(CircleBox(Point{25.76, -80.19}, 100))
 	}
 }
 

@@ -55,7 +55,7 @@ func TestPartsAreTheLongestRunsOfKeptSegments(t *testing.T) {
 func TestStormThatReturnsHasTwoParts(t *testing.T) {
 	t.Parallel()
 	h := NewHistory(Records{Storms: []Storm{stormAlong("a", -10, -5, 0, 5, 10, 5, 0), stormAlong("b", 40, 50), stormAlong("c", 0), {ID: "d"}}})
-	parts := h.TrackPartsNear(Point{0, 0}, 100)
+	parts := h.TrackPartsNear(CircleBox(Point{0, 0}, 100))
 	var names []string
 	var fixes []int
 	for _, part := range parts {
@@ -64,7 +64,7 @@ func TestStormThatReturnsHasTwoParts(t *testing.T) {
 	require.Equal(t, []string{"a", "a", "c"}, names)
 	require.Equal(t, []int{3, 2, 1}, fixes)
 
-	storms := h.StormsNear(Point{0, 0}, 100)
+	storms := h.StormsNear(CircleBox(Point{0, 0}, 100))
 	require.Len(t, storms, 2)
 	require.Len(t, storms[0].Fixes, 6, "from the first to the last segment near it")
 	require.Equal(t, -5.0, storms[0].Fixes[0].Where.Longitude)
@@ -77,7 +77,7 @@ func TestNearbyStormsKeepTheOrderOfTheFile(t *testing.T) {
 	t.Parallel()
 	h := NewHistory(Records{Storms: []Storm{stormAlong("b", 0, 1), stormAlong("c", 0, 1), stormAlong("a", 0, 1)}})
 	var order string
-	for _, storm := range h.StormsNear(Point{0, 0}, 10) {
+	for _, storm := range h.StormsNear(CircleBox(Point{0, 0}, 10)) {
 		order += storm.ID
 	}
 	require.Equal(t, "bca", order)

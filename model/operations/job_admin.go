@@ -98,9 +98,9 @@ type JobChange struct {
 type JobsChanged struct {
 	Matched int // jobs of the filter in a state that allows the action; at most MaxJobs
 	Changed int
-	// Kept counts running releases: an order that a rail may have cannot be revoked, so
+	// Skipped counts running releases: an order that a rail may have cannot be revoked, so
 	// the job stays to record its answer.
-	Kept int
+	Skipped int
 }
 
 // JobStates lists the states of a job, as River names them.

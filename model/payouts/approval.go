@@ -53,9 +53,9 @@ type ReleaseRequest struct {
 // what exactly they approve.
 type PayoutApproval struct {
 	Digest       *string // of exactly what would be paid; nil without a payout method
-	Needed       int
+	Required     int
 	PayoutMethod *wire.PayoutDestination // nil without one, and when nothing will be paid
-	Given        []Approval              // oldest first, including voided ones
+	Approvals    []Approval              // oldest first, including voided ones
 }
 
 // Approval is one operator's approval.
@@ -64,7 +64,7 @@ type Approval struct {
 	Author       string  // the operator's subject at the issuer
 	AuthorIssuer *string // nil when it was not recorded
 	Digest       string
-	Holds        bool // it covers exactly what would be paid now
+	Valid        bool // it covers exactly what would be paid now
 	Note         *string
 }
 

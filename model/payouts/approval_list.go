@@ -172,7 +172,7 @@ func (s *Service) EmbedApprovals(ctx context.Context, caller actor.Actor, payout
 	}
 	for _, payout := range payouts {
 		if a := approvals[payout.ID]; a != nil {
-			payout.Approval = &wire.PayoutApproval{Digest: a.Digest, Needed: a.Needed, Given: a.countCurrent(), PayoutMethod: a.PayoutMethod}
+			payout.Approval = &wire.PayoutApproval{Digest: a.Digest, Required: a.Required, ApprovalsCount: a.countCurrent(), PayoutMethod: a.PayoutMethod}
 		}
 	}
 	return nil
@@ -180,8 +180,8 @@ func (s *Service) EmbedApprovals(ctx context.Context, caller actor.Actor, payout
 
 // countCurrent counts the approvals of exactly what would be paid now.
 func (a *PayoutApproval) countCurrent() (n int) {
-	for _, g := range a.Given {
-		if g.Holds {
+	for _, g := range a.Approvals {
+		if g.Valid {
 			n++
 		}
 	}
@@ -191,20 +191,20 @@ func (a *PayoutApproval) countCurrent() (n int) {
 // buildApproval builds the approval of one payout. An account in its cooling-off period
 // needs an approval even when the payout needs none.
 func (a *approvalFacts) buildApproval(row *claims.PayoutRow, needed int) *PayoutApproval {
-	answer := &PayoutApproval{Needed: needed, Given: []Approval{}}
+	answer := &PayoutApproval{Required: needed, Approvals: []Approval{}}
 	if row.Status == claims.PayoutReturned || row.Status == claims.PayoutCancelled {
-		answer.Needed = 0
+		answer.Required = 0
 	}
 	if method := a.destinationOf(row); method != nil {
 		answer.Digest, answer.PayoutMethod = new(ApprovalDigest(row, method)), a.toDestination(row, method)
 		if method.inCoolingOff(a.now) {
-			answer.Needed = max(answer.Needed, 1)
+			answer.Required = max(answer.Required, 1)
 		}
 	}
 	for _, g := range a.approvals[row.ID] {
 		holds := answer.Digest != nil && g.Digest == *answer.Digest
-		answer.Given = append(answer.Given, Approval{
-			At: g.CreatedAt, Author: g.Author.Name(), AuthorIssuer: g.Author.Issuer(), Digest: g.Digest, Holds: holds, Note: g.Note,
+		answer.Approvals = append(answer.Approvals, Approval{
+			At: g.CreatedAt, Author: g.Author.Name(), AuthorIssuer: g.Author.Issuer(), Digest: g.Digest, Valid: holds, Note: g.Note,
 		})
 	}
 	return answer

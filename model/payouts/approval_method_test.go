@@ -125,7 +125,7 @@ func TestChangedMethodAuditsVoidedApprovals(t *testing.T) {
 			require.True(t, saysVoided(b, claim.ID))
 			b.RunAccountChecks()
 			require.Len(t, voidedLines(t, b), 1, "one timeline entry")
-			require.False(t, approvalOf(t, b, payout).Given[0].Holds)
+			require.False(t, approvalOf(t, b, payout).Approvals[0].Valid)
 		})
 	}
 }

@@ -36,9 +36,9 @@ func TestPayoutAboveLimitNeedsTwoApprovals(t *testing.T) {
 	states, err := b.Service.Payouts.ApprovalsOf(t.Context(), b.Operator, []string{payout.ID})
 	require.NoError(t, err)
 	state := states[payout.ID]
-	require.Equal(t, 2, state.Needed)
-	require.Len(t, state.Given, 1)
-	require.True(t, state.Given[0].Holds)
+	require.Equal(t, 2, state.Required)
+	require.Len(t, state.Approvals, 1)
+	require.True(t, state.Approvals[0].Valid)
 	_, err = b.Service.Payouts.ApprovalsOf(t.Context(), b.Acme, []string{payout.ID})
 	require.Equal(t, apperr.CodeInsufficientScope, modeltest.DomainError(t, err).Code, "partners do not see who approved")
 	_, err = b.Service.Payouts.Approve(t.Context(), modeltest.OperatorNamed("ben"), payouts.ApprovalRequest{PayoutID: payout.ID, Digest: "other"})
@@ -77,8 +77,8 @@ func TestChangedPayoutMethodVoidsApprovals(t *testing.T) {
 	states, err := b.Service.Payouts.ApprovalsOf(t.Context(), b.Operator, []string{payout.ID})
 	require.NoError(t, err)
 	state := states[payout.ID]
-	require.Len(t, state.Given, 2)
-	require.False(t, state.Given[0].Holds || state.Given[1].Holds)
+	require.Len(t, state.Approvals, 2)
+	require.False(t, state.Approvals[0].Valid || state.Approvals[1].Valid)
 	b.AdvanceClock(48 * time.Hour)
 	b.Sweep()
 	b.RunJobs()

@@ -19,7 +19,7 @@ type Determination struct {
 	Index         *Measure  `json:"index"`       // null if nothing touched the place
 	Threshold     Measure   `json:"threshold"`   // the reached boundary, or the nearest missed one
 	OccurredAt    time.Time `json:"occurred_at"` // the decisive moment: the earthquake, the storm's decisive moment, the last day of the index
-	DistanceKM    *float64  `json:"distance_km"` // to the centre of a circle, two decimals
+	DistanceKM    *float64  `json:"distance_km"` // from the centre of the circle or box, two decimals
 	Factor        string    `json:"factor"`      // share of the limit, a decimal
 	Amount        Money     `json:"amount"`      // factor × limit, rounded once, half up
 	Stage         string    `json:"stage"`       // preliminary, final

@@ -38,7 +38,7 @@ type Explanation struct {
 	Amount     Money       `json:"amount"`    // factor × limit, by the terms
 	Payable    Money       `json:"payable"`   // the part of the amount within the remaining limit, or the amount granted to the claim
 	DistanceKM *float64    `json:"distance_km"`
-	RadiusKM   *float64    `json:"radius_km"` // within which the index counts; null at a station
+	RadiusKM   *float64    `json:"radius_km"` // within which the index counts; null in a box and at a station
 	Stage      string      `json:"stage"`     // preliminary, final
 	Reasons    []string    `json:"reasons"`   // public reason codes
 	Sentences  []string    `json:"sentences"` // the same in words, in reading order

@@ -60,10 +60,10 @@ type Payout struct {
 // PayoutApproval is the number of operators that must approve a payout, and what they
 // approve.
 type PayoutApproval struct {
-	Digest       *string            `json:"digest"` // identifies payout, claim, amount and account; null without an account
-	Needed       int                `json:"needed"` // number of different operators
-	Given        int                `json:"given"`  // approvals of this digest
-	PayoutMethod *PayoutDestination `json:"payout_method"`
+	Digest         *string            `json:"digest"`          // identifies payout, claim, amount and account; null without an account
+	Required       int                `json:"required"`        // number of different operators
+	ApprovalsCount int                `json:"approvals_count"` // approvals of this digest
+	PayoutMethod   *PayoutDestination `json:"payout_method"`
 }
 
 // PayoutDestination is the account that a payout goes to once it is approved.

@@ -12,7 +12,7 @@ type Product struct {
 	Key        string            `json:"key"` // used by quotes; also the id
 	Title      string            `json:"title"`
 	Summary    string            `json:"summary"`
-	Place      trigger.PlaceKind `json:"place"`          // circle, station
+	Place      trigger.PlaceKind `json:"place"`          // circle, box, station
 	Context    jsontext.Value    `json:"context_schema"` // JSON Schema 2020-12 of a quote's context
 	Trigger    trigger.Trigger   `json:"trigger"`        // before a quote's members are applied
 	Payout     trigger.Payout    `json:"payout"`         // before a quote's members are applied

@@ -71,13 +71,21 @@ def season_share(term):
     return Fraction(min(int(term.removeprefix("P").removesuffix("D")), 365), 365)
 
 
+def box_radius(place):
+    """A quarter of the height and the width of a box, in kilometres."""
+    west, south, east, north = (place[border] for border in ("west", "south", "east", "north"))
+    degree = EARTH * (math.pi / 180)
+    width = (east - west if west < east else east + 360 - west) * degree * math.cos(math.radians(max(0, south, -north)))
+    return ((north - south) * degree + width) / 4
+
+
 def prior(quote):
     """q of the fourth section."""
     place, basis = quote["cover"]["place"], quote["basis"]
     q, c = season_share(quote["cover"]["term"]), Fraction(basis["smoothing_km"])
-    if place["kind"] != "circle" or c == 0:
+    if place["kind"] == "station" or c == 0:
         return q
-    r = Fraction(str(place["radius_km"]))
+    r = Fraction(str(place["radius_km"] if place["kind"] == "circle" else box_radius(place)))
     part = r / (r + 3 * c)
     return q * (part * part if quote["cover"]["trigger"]["kind"] == "earthquake" else part)
 
@@ -205,6 +213,9 @@ def contexts():
         where = draw.choice(shores)
         yield "cyclone-circle", common | {"location": {"latitude": where[0], "longitude": where[1]}, "radius_km": draw.randint(5, 150)}
         yield "cyclone-pressure", common | {"location": {"latitude": where[0], "longitude": where[1]}, "radius_km": draw.randint(50, 200)}
+        west, south = round(draw.uniform(-85, -62), 3), round(draw.uniform(15, 27), 3)
+        box = {"west": west, "south": south, "east": round(west + draw.uniform(0.5, 4), 3), "north": round(south + draw.uniform(0.5, 4), 3)}
+        yield "cyclone-pressure", common | {"box": box}
         attach = draw.randint(80, 160)
         yield "rain-excess", common | {"station": draw.choice(["Milwaukee", "Merced"]), "days": draw.randint(1, 20), "attach": str(attach), "exhaust": str(attach + 100)}
         hot = draw.randint(10, 30)

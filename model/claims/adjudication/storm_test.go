@@ -84,7 +84,7 @@ func TestStrongerStormAboveAutomaticLimitNeedsApproval(t *testing.T) {
 	require.Equal(t, "approval_required", *claim.Payouts[1].BlockedReason)
 	states, err := b.Service.Payouts.ApprovalsOf(t.Context(), b.Operator, []string{claim.Payouts[1].ID})
 	require.NoError(t, err)
-	require.Equal(t, 2, states[claim.Payouts[1].ID].Needed)
+	require.Equal(t, 2, states[claim.Payouts[1].ID].Required)
 }
 
 func TestStrongerStormPaysAtMostLimit(t *testing.T) {

@@ -43,7 +43,9 @@ func newEvaluation(c Cover, p Period, payableFrom time.Time, o Occurrence) evalu
 		e.evaluateQuake(*o.Quake)
 	case o.Storm != nil && form == hazard.TrackForm && c.Place.Kind != AtStation:
 		if e.evaluateStorm(*o.Storm); !e.hasBest {
-			e.approach(*o.Storm)
+			if e.approach(*o.Storm); c.Place.Kind == InBox {
+				e.outside = e.outsideBox(o.Storm)
+			}
 		}
 	case o.AtStation != nil && form == hazard.DailyForm && c.Place.Kind == AtStation:
 		e.evaluateStation(*o.AtStation)
@@ -59,6 +61,7 @@ type evaluation struct {
 	best        measurement
 	hasBest     bool      // whether best is set
 	closest     float64   // kilometres from the centre; for a storm only if nothing was measured in the place
+	outside     float64   // kilometres from the box, if nothing was measured in it
 	closestAt   time.Time // time of the closest distance
 	bestDays    DayRun    // at a station: the days of best
 }
@@ -69,8 +72,8 @@ type measurement struct {
 	index    decimal.Decimal
 	at       time.Time
 	timing   Reason  // ThresholdMet if the time is payable
-	distance float64 // kilometres from the centre of a circle
-	radius   float64 // 0 at a station
+	distance float64 // kilometres from the centre of a circle or box
+	radius   float64 // of the circle or ring; 0 in a box and at a station
 }
 
 // recordDistance records the closest distance of the occurrence and its first time.
@@ -142,7 +145,8 @@ func (e *evaluation) buildDetermination() Determination {
 		d := Determination{Reason: OutsidePlace, OccurredAt: e.closestAt}
 		d.Threshold = e.cover.Payout.LowestThreshold()
 		if !math.IsInf(e.closest, 1) {
-			d.DistanceKM, d.RadiusKM = roundKM(e.closest), new(e.cover.Place.RadiusKM)
+			e.setDistance(&d, e.closest, e.cover.Place.RadiusKM)
+			e.setOutside(&d)
 		}
 		return d
 	}
@@ -151,8 +155,8 @@ func (e *evaluation) buildDetermination() Determination {
 		Reason: f.timing, OccurredAt: f.at, Index: new(f.index),
 		Threshold: f.threshold, Missed: f.missed,
 	}
-	if f.radius > 0 {
-		d.DistanceKM, d.RadiusKM = roundKM(f.distance), new(f.radius)
+	if e.cover.Place.Kind != AtStation {
+		e.setDistance(&d, f.distance, f.radius)
 	}
 	switch {
 	case f.timing != ThresholdMet:
@@ -162,6 +166,24 @@ func (e *evaluation) buildDetermination() Determination {
 		d.Met, d.Factor, d.Amount = true, f.share.displayFactor(), f.share.amountOf(e.cover.Limit)
 	}
 	return d
+}
+
+// setDistance sets the distance from the centre, and the radius of a circle.
+func (e *evaluation) setDistance(d *Determination, km, radius float64) {
+	if d.DistanceKM = roundKM(km); e.cover.Place.Kind == Circle {
+		d.RadiusKM = &radius
+	}
+}
+
+// setOutside sets how far outside of the place the occurrence was.
+func (e *evaluation) setOutside(d *Determination) {
+	outside := e.outside
+	if d.RadiusKM != nil {
+		outside = *d.DistanceKM - *d.RadiusKM
+	}
+	if outside > 0 {
+		d.OutsideKM = roundKM(outside)
+	}
 }
 
 // roundKM rounds kilometres to two decimals, for display only.

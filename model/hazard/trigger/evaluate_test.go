@@ -160,7 +160,7 @@ func BenchmarkCycloneHistory(b *testing.B) {
 	cover.Place = Place{Kind: Circle, Latitude: 25.76, Longitude: -80.19, RadiusKM: 100}
 	always := Period{To: utcDate(3000, 1, 1)}
 	for b.Loop() {
-		for _, storm := range history.StormsNear(cover.Place.Center(), cover.Place.RadiusKM) {
+		for _, storm := range history.StormsNear(hazard.CircleBox(cover.Place.Center(), cover.Place.RadiusKM)) {
 			Evaluate(cover, always, always.From, Occurrence{Storm: &storm})
 		}
 	}

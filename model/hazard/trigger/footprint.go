@@ -2,14 +2,18 @@ package trigger
 
 import "parapet/model/hazard"
 
-// Footprint returns a box around the place, to find covers by location; false for a
-// station, which is found by name. Any occurrence that touches the place has a box in
+// Footprint returns a box around the place, to find covers by location, with the same
+// centre; false for a station, which is found by name. Any occurrence that touches the place has a box in
 // OccurrenceBoxes that overlaps it.
 func Footprint(place Place) (hazard.Box, bool) {
-	if place.Kind != Circle {
-		return hazard.Box{}, false
+	switch place.Kind {
+	case Circle:
+		return hazard.CircleBox(place.Center(), place.RadiusKM), true
+	case InBox:
+		return place.Box(), true
+	case AtStation:
 	}
-	return hazard.CircleBox(place.Center(), place.RadiusKM), true
+	return hazard.Box{}, false
 }
 
 // OccurrenceBoxes returns boxes around an occurrence: the point of an earthquake, or

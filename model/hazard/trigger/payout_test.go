@@ -95,6 +95,7 @@ func TestCoverValidate(t *testing.T) {
 		"radius":                  {func(c *Cover) { c.Place.RadiusKM = 0 }, "radius 0 km"},
 		"place":                   {func(c *Cover) { c.Place.Kind = "square" }, `place "square"`},
 		"station":                 {func(c *Cover) { c.Place = Place{Kind: AtStation} }, "the place needs a station"},
+		"quake in a box":          {func(c *Cover) { c.Place = Place{Kind: InBox, Borders: Borders{-79, 17, -76, 19}} }, "a box is for the index central_pressure"},
 		"quake at a station":      {func(c *Cover) { c.Place = Place{Kind: AtStation, Station: "x"} }, "cannot happen at a station"},
 		"kind":                    {func(c *Cover) { c.Trigger.Kind = "flood" }, `trigger "flood"`},
 		"storm without rule":      {func(c *Cover) { c.Trigger.Kind = Windstorm }, `wind ""`},

@@ -57,7 +57,7 @@ func StormShare(c *Cover, p Period, payableFrom time.Time, storm hazard.Storm) d
 }
 
 // Approach returns the closest distance in kilometres of a storm from the centre of a
-// circle, and its first time, by the fixes and by the segments within the gap that the
+// circle or a box, and its first time, by the fixes and by the segments within the gap that the
 // terms allow.
 func Approach(c *Cover, storm hazard.Storm) (km float64, at time.Time) {
 	e := evaluation{cover: *c, closest: math.Inf(1)}

@@ -3,8 +3,6 @@ package trigger
 import (
 	"time"
 
-	"github.com/go-json-experiment/json"
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 
 	"parapet/model/hazard"
@@ -26,48 +24,6 @@ type Cover struct {
 	Place           Place   `json:"place"`
 	Trigger         Trigger `json:"trigger"`
 	Payout          Payout  `json:"payout"`
-}
-
-// PlaceKind is the kind of the insured place.
-type PlaceKind string
-
-const (
-	// Circle is a circle on the sphere around a point.
-	Circle PlaceKind = "circle"
-	// AtStation is one weather station.
-	AtStation PlaceKind = "station"
-)
-
-// Place is the insured place. A circle has a centre and a radius; a station has a name.
-type Place struct {
-	Kind      PlaceKind `json:"kind"`
-	Latitude  float64   `json:"latitude,omitzero"`
-	Longitude float64   `json:"longitude,omitzero"`
-	RadiusKM  float64   `json:"radius_km,omitzero"`
-	Station   string    `json:"station,omitzero"`
-}
-
-// MarshalJSON calls MarshalJSONTo, for other encoders.
-func (p Place) MarshalJSON() ([]byte, error) { return json.Marshal(p) }
-
-// MarshalJSONTo writes the members of the kind: a circle on the equator has a latitude
-// of 0, not none.
-func (p Place) MarshalJSONTo(out *jsontext.Encoder) error {
-	if p.Kind != Circle {
-		type bare Place
-		return json.MarshalEncode(out, bare(p))
-	}
-	return json.MarshalEncode(out, struct {
-		Kind      PlaceKind `json:"kind"`
-		Latitude  float64   `json:"latitude"`
-		Longitude float64   `json:"longitude"`
-		RadiusKM  float64   `json:"radius_km"`
-	}{p.Kind, p.Latitude, p.Longitude, p.RadiusKM})
-}
-
-// Center returns the circle's centre.
-func (p Place) Center() hazard.Point {
-	return hazard.Point{Latitude: p.Latitude, Longitude: p.Longitude}
 }
 
 // Direction is the side of a threshold on which the trigger is met.
@@ -237,7 +193,8 @@ type Determination struct {
 	Factor     decimal.Decimal  // share of the limit, at most 18 decimals for display; 0 unless met
 	Amount     int64            // minor units of the limit's currency, rounded once, half up
 	DistanceKM *float64         // distance of the decisive measurement from the centre, or the closest approach outside; 2 decimals; nil at a station
-	RadiusKM   *float64         // the radius within which the decisive index was measured; nil at a station
+	RadiusKM   *float64         // the radius within which the decisive index was measured; nil in a box and at a station
+	OutsideKM  *float64         // how far outside of the place the occurrence was, if nothing was measured there; 2 decimals; nil at a station
 	// Stage is Final if no counting observation is preliminary and, at a station, no
 	// future observation can change the index.
 	Stage Stage

@@ -10,8 +10,8 @@ import (
 	"parapet/model/hazard"
 )
 
-// Windstorm insures against the wind or the central pressure of tropical cyclones in a
-// circle.
+// Windstorm insures against the wind of tropical cyclones in a circle, or their central
+// pressure in a circle or a box.
 const Windstorm hazard.Peril = "windstorm"
 
 // CentralPressure is the index of a storm's pressure at its centre, in millibar: the lower,
@@ -54,8 +54,13 @@ func (t *Trigger) FixValue(fix *hazard.Fix) *decimal.Decimal {
 
 // evaluateStorm measures the index where the track is closest to the centre: at each
 // fix, and on each great-circle segment between two fixes within the gap that the terms
-// allow. If the value is unknown, nothing is measured.
+// allow. In a box it measures while the track is in it. If the value is unknown, nothing is
+// measured.
 func (e *evaluation) evaluateStorm(s hazard.Storm) {
+	if e.cover.Place.Kind == InBox {
+		e.evaluateStormInBox(s)
+		return
+	}
 	center, before := e.cover.Place.Center(), 0.0
 	for i := range s.Fixes {
 		fix := &s.Fixes[i]

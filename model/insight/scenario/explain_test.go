@@ -108,7 +108,7 @@ func TestExplanationOfUnmetTrigger(t *testing.T) {
 		require.Contains(t, strings.Join(e.Sentences, " "), tc.says, name)
 		require.Equal(t, "Nothing is paid.", e.Sentences[2], name)
 	}
-	cyclone := scenario.OccurrenceRef{WhatIf: &scenario.WhatIf{Storm: &scenario.WhatIfStorm{Fixes: []scenario.WhatIfFix{{Location: modeltest.Epicentre, WindKN: "140"}}}}}
+	cyclone := scenario.OccurrenceRef{WhatIf: &scenario.WhatIf{Storm: &scenario.WhatIfStorm{Fixes: []scenario.WhatIfFix{{Location: modeltest.Epicentre, WindKN: new("140")}}}}}
 	require.Equal(t, []string{"outside_place"}, modeltest.ExplainPolicy(t, b, policy, cyclone).Reasons, "another peril")
 }
 

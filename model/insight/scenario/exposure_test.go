@@ -151,7 +151,7 @@ func TestWhatIfStormEqualsLaterPayouts(t *testing.T) {
 	var fixes []wire.ObservationInput
 	for i, where := range track {
 		at := now.Add(time.Duration(i-2) * 6 * time.Hour)
-		storm.Fixes = append(storm.Fixes, scenario.WhatIfFix{Location: where, WindKN: winds[i], At: &at})
+		storm.Fixes = append(storm.Fixes, scenario.WhatIfFix{Location: where, WindKN: &winds[i], At: &at})
 		fixes = append(fixes, modeltest.Fix("AL99", at, where, winds[i]))
 	}
 	foretold, touched := listAllExposed(t, b, b.Acme, scenario.ExposureRequest{Occurrence: scenario.WhatIf{Storm: &storm}}, 2)
@@ -241,17 +241,24 @@ func TestInvalidWhatIfIsRejected(t *testing.T) {
 		return scenario.WhatIf{Earthquake: &q}
 	}
 	for pointer, in := range map[string]scenario.WhatIf{
-		"/occurrence":                              {},
-		"/occurrence/earthquake/magnitude":         quake(func(q *scenario.WhatIfEarthquake) { q.Magnitude = "big" }),
-		"/occurrence/earthquake/depth_km":          quake(func(q *scenario.WhatIfEarthquake) { q.DepthKM = new("5000") }),
-		"/occurrence/earthquake/location/latitude": quake(func(q *scenario.WhatIfEarthquake) { q.Location.Latitude = 91 }),
-		"/occurrence/earthquake/at":                quake(func(q *scenario.WhatIfEarthquake) { q.At = new(time.Time) }),
-		"/occurrence/storm/fixes":                  {Storm: &scenario.WhatIfStorm{}},
-		"/occurrence/storm/fixes/1/wind_kn":        {Storm: &scenario.WhatIfStorm{Fixes: []scenario.WhatIfFix{{WindKN: "50"}, {WindKN: "900"}}}},
-		"/occurrence/rain/days":                    {Rain: &scenario.WhatIfRain{Station: "Seattle", Days: make([]scenario.WhatIfDay, scenario.MaxWhatIfDays+1)}},
-		"/occurrence/rain/station":                 {Rain: &scenario.WhatIfRain{Days: []scenario.WhatIfDay{{Day: epochDay, PrecipitationMM: "1"}}}},
-		"/occurrence/rain/days/0/precipitation_mm": {Rain: &scenario.WhatIfRain{Station: "Seattle", Days: []scenario.WhatIfDay{{Day: epochDay, PrecipitationMM: "-1"}}}},
-		"/occurrence/rain/days/0/day":              {Rain: &scenario.WhatIfRain{Station: "Seattle", Days: []scenario.WhatIfDay{{PrecipitationMM: "1"}}}},
+		"/occurrence":                                      {},
+		"/occurrence/earthquake/magnitude":                 quake(func(q *scenario.WhatIfEarthquake) { q.Magnitude = "big" }),
+		"/occurrence/earthquake/depth_km":                  quake(func(q *scenario.WhatIfEarthquake) { q.DepthKM = new("5000") }),
+		"/occurrence/earthquake/location/latitude":         quake(func(q *scenario.WhatIfEarthquake) { q.Location.Latitude = 91 }),
+		"/occurrence/earthquake/at":                        quake(func(q *scenario.WhatIfEarthquake) { q.At = new(time.Time) }),
+		"/occurrence/storm/fixes":                          {Storm: &scenario.WhatIfStorm{}},
+		"/occurrence/storm/fixes/1/wind_kn":                {Storm: &scenario.WhatIfStorm{Fixes: []scenario.WhatIfFix{{WindKN: new("50")}, {WindKN: new("900")}}}},
+		"/occurrence/storm/fixes/0/pressure_hpa":           {Storm: &scenario.WhatIfStorm{Fixes: []scenario.WhatIfFix{{PressureHPA: new("2")}}}},
+		"/occurrence/storm/fixes/0":                        {Storm: &scenario.WhatIfStorm{Fixes: []scenario.WhatIfFix{{}}}},
+		"/occurrence/temperature/days":                     {Temperature: &scenario.WhatIfTemperature{Station: "Milwaukee"}},
+		"/occurrence/temperature/station":                  {Temperature: &scenario.WhatIfTemperature{Days: []scenario.WhatIfTemperatureDay{{Day: epochDay, TemperatureMaxC: new("1")}}}},
+		"/occurrence/temperature/days/1":                   {Temperature: &scenario.WhatIfTemperature{Station: "x", Days: []scenario.WhatIfTemperatureDay{{Day: epochDay, TemperatureMinC: new("1")}, {Day: epochDay}}}},
+		"/occurrence/temperature/days/0/temperature_max_c": {Temperature: &scenario.WhatIfTemperature{Station: "x", Days: []scenario.WhatIfTemperatureDay{{Day: epochDay, TemperatureMaxC: new("99")}}}},
+		"/occurrence/temperature/days/0/temperature_min_c": {Temperature: &scenario.WhatIfTemperature{Station: "x", Days: []scenario.WhatIfTemperatureDay{{Day: epochDay, TemperatureMinC: new("x")}}}},
+		"/occurrence/rain/days":                            {Rain: &scenario.WhatIfRain{Station: "Seattle", Days: make([]scenario.WhatIfDay, scenario.MaxWhatIfDays+1)}},
+		"/occurrence/rain/station":                         {Rain: &scenario.WhatIfRain{Days: []scenario.WhatIfDay{{Day: epochDay, PrecipitationMM: "1"}}}},
+		"/occurrence/rain/days/0/precipitation_mm":         {Rain: &scenario.WhatIfRain{Station: "Seattle", Days: []scenario.WhatIfDay{{Day: epochDay, PrecipitationMM: "-1"}}}},
+		"/occurrence/rain/days/0/day":                      {Rain: &scenario.WhatIfRain{Station: "Seattle", Days: []scenario.WhatIfDay{{PrecipitationMM: "1"}}}},
 	} {
 		_, _, err := b.Service.Scenarios.Expose(t.Context(), b.Acme, scenario.ExposureRequest{Occurrence: in}, store.PageRequest{})
 		e := modeltest.DomainError(t, err)

@@ -10,6 +10,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/internal/rules"
@@ -19,28 +20,29 @@ import (
 // Scenario is a recorded or hypothetical occurrence being evaluated. partnerScope limits
 // the policies; empty means all.
 type Scenario struct {
-	occurrence.LoadedOccurrence // for hypothetical rain the row alone: the facts depend on a policy's definition
+	occurrence.LoadedOccurrence // for hypothetical days the row alone: the facts depend on a policy's definition
 
 	partnerScope     string
 	now              time.Time
 	hypothetical     bool              // it did not happen
-	hypotheticalRain *hypotheticalRain // only for hypothetical rain
+	hypotheticalDays *hypotheticalDays // only for hypothetical days at a station
 
 	claims   map[uuid.UUID]*claims.ClaimRow        // by policy: the claim opened for it
 	paidRuns map[uuid.UUID][]adjudication.PaidDays // by policy: paid days at stations
 }
 
-// hypotheticalRain adds hypothetical days to the reported days of a station.
-type hypotheticalRain struct {
+// hypotheticalDays adds hypothetical days to the reported days of a station.
+type hypotheticalDays struct {
 	occurrence.Station
-	span trigger.DayRun         // from the first hypothetical day to the last
-	days occurrence.StationDays // reported and hypothetical days, in order
+	peril hazard.Peril           // whose measures the hypothetical days have
+	span  trigger.DayRun         // from the first hypothetical day to the last
+	days  occurrence.StationDays // reported and hypothetical days, in order
 }
 
 // findOccurrences returns the occurrences of a definition that the hypothetical days
 // create or change. It adds dry days after the last known day, so that a spell ends;
 // without any occurrence it returns one without days.
-func (r *hypotheticalRain) findOccurrences(d trigger.Definition) []trigger.StationOccurrence {
+func (r *hypotheticalDays) findOccurrences(d trigger.Definition) []trigger.StationOccurrence {
 	days := r.days.MeasuredDays(d, false)
 	if last := len(days) - 1; last >= 0 {
 		for i := range d.DryDays() {
@@ -89,7 +91,7 @@ func (v *Evaluation) payableAmount() int64 {
 }
 
 // evaluatePolicy evaluates a policy by the rules of the matcher. It returns one
-// evaluation, or for hypothetical rain one for each occurrence that would pay.
+// evaluation, or for hypothetical days one for each occurrence that would pay.
 func (sc *Scenario) evaluatePolicy(p *underwriting.PolicyRow) []Evaluation {
 	var list []Evaluation
 	left := p.LimitRemaining
@@ -113,15 +115,19 @@ func (sc *Scenario) evaluatePolicy(p *underwriting.PolicyRow) []Evaluation {
 }
 
 // factsForPolicy returns the facts as a policy's term measures them: for hypothetical
-// rain those that would pay, or the last ones if none would.
+// days those that would pay, or the last ones if none would.
 func (sc *Scenario) factsForPolicy(p *underwriting.PolicyRow) []trigger.Occurrence {
-	if sc.hypotheticalRain == nil {
+	if sc.hypotheticalDays == nil {
 		return []trigger.Occurrence{adjudication.WithoutPaidDays(sc.Row, sc.Facts, sc.paidRuns[p.ID])}
 	}
+	definition := p.Cover.Trigger.Definition()
+	if definition == nil { // the policy covers nothing at a station
+		return []trigger.Occurrence{sc.Facts}
+	}
 	var all, paying []trigger.Occurrence
-	for _, o := range sc.hypotheticalRain.findOccurrences(p.Cover.Trigger.Definition()) {
+	for _, o := range sc.hypotheticalDays.findOccurrences(definition) {
 		facts := trigger.Occurrence{
-			Source: sc.Row.Source, SourceEventID: sc.hypotheticalRain.EventID(o.First), SourceVersion: sc.Row.SourceVersion, Stage: trigger.Final, AtStation: &o,
+			Source: sc.Row.Source, SourceEventID: sc.hypotheticalDays.EventID(o.First), SourceVersion: sc.Row.SourceVersion, Stage: trigger.Final, AtStation: &o,
 		}
 		facts = adjudication.WithoutPaidDays(sc.Row, facts, sc.paidRuns[p.ID])
 		all = append(all, facts)

@@ -78,13 +78,17 @@ func newHypotheticalScenario(ctx context.Context, db bun.IDB, in *WhatIf, at, pa
 	row := first.NewOccurrence(store.NewID())
 	row.LastAt, row.SourceVersion = last.OccurredAt, "1"
 	sc := &Scenario{LoadedOccurrence: occurrence.LoadedOccurrence{Row: &row, Facts: row.ToFacts(rows)}, partnerScope: partner, now: now, hypothetical: true}
-	if in.Rain == nil {
+	if !row.Kind.IsDaily() {
 		return sc, nil
 	}
-	sc.hypotheticalRain = &hypotheticalRain{
-		Station: occurrence.Station{Scope: "", Source: first.Source, Name: *first.Station}, span: trigger.DayRun{First: first.Day.UTC(), Last: last.Day.UTC()},
+	peril := trigger.Rainfall
+	if in.Temperature != nil {
+		peril = trigger.Temperature
 	}
-	return sc, sc.hypotheticalRain.mergeReportedDays(ctx, db, rows)
+	sc.hypotheticalDays = &hypotheticalDays{
+		peril: peril, Station: occurrence.Station{Scope: "", Source: first.Source, Name: *first.Station}, span: trigger.DayRun{First: first.Day.UTC(), Last: last.Day.UTC()},
+	}
+	return sc, sc.hypotheticalDays.mergeReportedDays(ctx, db, rows)
 }
 
 // reportedDaysAround is the number of reported days read before and after the
@@ -92,7 +96,7 @@ func newHypotheticalScenario(ctx context.Context, db bun.IDB, in *WhatIf, at, pa
 const reportedDaysAround = 400
 
 // mergeReportedDays replaces reported days by hypothetical ones.
-func (r *hypotheticalRain) mergeReportedDays(ctx context.Context, db bun.IDB, supposed []occurrence.ObservationRow) error {
+func (r *hypotheticalDays) mergeReportedDays(ctx context.Context, db bun.IDB, supposed []occurrence.ObservationRow) error {
 	reported, err := r.LoadDays(ctx, db, r.span.First.AddDate(0, 0, -reportedDaysAround), r.span.Last.AddDate(0, 0, reportedDaysAround))
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/underwriting"
 )
@@ -25,16 +26,19 @@ func (all scenarios) filterRainfall(rain bool) scenarios {
 	return slices.DeleteFunc(slices.Clone(all), func(sc *Scenario) bool { return sc.Row.Kind.IsDaily() != rain })
 }
 
-// insuredStation is a station and an occurrence definition used by policies there; an
-// empty definition matches any.
-type insuredStation struct{ scope, station, definition string }
+// insuredStation is a station and an occurrence definition used by policies there. An
+// empty definition matches any of the peril.
+type insuredStation struct {
+	scope, station, definition string
+	peril                      hazard.Peril
+}
 
 func (sc *Scenario) insuredStation() insuredStation {
-	if sc.hypotheticalRain != nil {
-		return insuredStation{sc.partnerScope, sc.hypotheticalRain.Name, ""}
+	if sc.hypotheticalDays != nil {
+		return insuredStation{sc.partnerScope, sc.hypotheticalDays.Name, "", sc.hypotheticalDays.peril}
 	}
 	name, _, _ := occurrence.ParseStationDay(sc.Row.SourceEventID)
-	return insuredStation{sc.Row.Scope, name, *sc.Row.Definition}
+	return insuredStation{sc.Row.Scope, name, *sc.Row.Definition, ""}
 }
 
 // policyQuery selects the policies that are not archived.
@@ -42,6 +46,8 @@ func (at insuredStation) policyQuery(db bun.IDB) *bun.SelectQuery {
 	q := db.NewSelect().Model((*underwriting.PolicyRow)(nil)).Where("p.station = ?", at.station).Where("p.status <> ?", underwriting.PolicyArchived)
 	if at.definition != "" {
 		q = q.Where("p.definition = ?", at.definition)
+	} else {
+		q = q.Where("p.kind = ?", at.peril)
 	}
 	if at.scope != "" {
 		q = q.Where("p.partner = ?", at.scope)

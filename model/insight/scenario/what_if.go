@@ -18,9 +18,10 @@ import (
 
 // WhatIf is a hypothetical occurrence to evaluate. Exactly one member is set.
 type WhatIf struct {
-	Earthquake *WhatIfEarthquake
-	Storm      *WhatIfStorm
-	Rain       *WhatIfRain
+	Earthquake  *WhatIfEarthquake
+	Storm       *WhatIfStorm
+	Rain        *WhatIfRain
+	Temperature *WhatIfTemperature
 }
 
 // WhatIfEarthquake is an earthquake as a source would finally report it.
@@ -34,18 +35,19 @@ type WhatIfEarthquake struct {
 // WhatIfStorm is a storm's track.
 type WhatIfStorm struct{ Fixes []WhatIfFix }
 
-// WhatIfFix is one position of a storm.
+// WhatIfFix is one position of a storm, with at least one of its measures.
 type WhatIfFix struct {
-	Location hazard.Point
-	WindKN   string     // maximum sustained wind, a decimal
-	At       *time.Time // nil means six hours after the previous fix; for the first one, now
+	Location    hazard.Point
+	WindKN      *string    // maximum sustained wind, a decimal; nil means unknown
+	PressureHPA *string    // central pressure, a decimal; nil means unknown
+	At          *time.Time // nil means six hours after the previous fix; for the first one, now
 }
 
 // WhatIfRain is rainfall at a station in addition to its source's reports: a given day
 // replaces the reported one.
 type WhatIfRain struct {
 	Station string
-	Source  string // source of the reported days; empty means DefaultRainSource
+	Source  string // source of the reported days; empty means DefaultStationSource
 	Days    []WhatIfDay
 }
 
@@ -55,8 +57,24 @@ type WhatIfDay struct {
 	PrecipitationMM string    // a decimal
 }
 
-// DefaultRainSource is the source whose reports hypothetical days extend.
-const DefaultRainSource = "ghcn"
+// WhatIfTemperature is the temperature of days at a station in addition to its source's
+// reports: a given day replaces the reported one.
+type WhatIfTemperature struct {
+	Station string
+	Source  string // source of the reported days; empty means DefaultStationSource
+	Days    []WhatIfTemperatureDay
+}
+
+// WhatIfTemperatureDay is one UTC day with its highest temperature, its lowest, or both, in
+// degrees Celsius.
+type WhatIfTemperatureDay struct {
+	Day             time.Time // midnight UTC
+	TemperatureMaxC *string   // a decimal; nil means unknown
+	TemperatureMinC *string   // a decimal; nil means unknown
+}
+
+// DefaultStationSource is the source whose reports hypothetical days extend.
+const DefaultStationSource = "ghcn"
 
 // Bounds of a hypothetical occurrence.
 const (
@@ -75,7 +93,7 @@ func (in *WhatIf) toObservations(now time.Time, at string) ([]wire.ObservationIn
 	var reports []wire.ObservationInput
 	switch {
 	case in.countDescriptions() != 1:
-		v.Require(false, at, "required", "Describe exactly one of an earthquake, a storm and rain.")
+		v.Require(false, at, "required", "Describe exactly one of an earthquake, a storm, rain and temperature.")
 	case in.Earthquake != nil:
 		reports = in.Earthquake.toObservations(now)
 		checkObservations(&v, reports, at+"/earthquake", func(int) string { return "" })
@@ -83,10 +101,14 @@ func (in *WhatIf) toObservations(now time.Time, at string) ([]wire.ObservationIn
 		v.Require(len(in.Storm.Fixes) > 0 && len(in.Storm.Fixes) <= MaxWhatIfFixes, at+"/storm/fixes", "length", fmt.Sprintf("Give 1 to %d fixes.", MaxWhatIfFixes))
 		reports = in.Storm.toObservations(now)
 		checkObservations(&v, reports, at+"/storm", func(i int) string { return fmt.Sprintf("/fixes/%d", i) })
-	default:
-		v.Require(len(in.Rain.Days) > 0 && len(in.Rain.Days) <= MaxWhatIfDays, at+"/rain/days", "length", fmt.Sprintf("Give 1 to %d days.", MaxWhatIfDays))
+	case in.Rain != nil:
+		requireDays(&v, len(in.Rain.Days), at+"/rain/days")
 		reports = in.Rain.toObservations()
 		checkObservations(&v, reports, at+"/rain", func(i int) string { return fmt.Sprintf("/days/%d", i) })
+	default:
+		requireDays(&v, len(in.Temperature.Days), at+"/temperature/days")
+		reports = in.Temperature.toObservations()
+		checkObservations(&v, reports, at+"/temperature", func(i int) string { return fmt.Sprintf("/days/%d", i) })
 	}
 	if len(v.FieldErrors) > 0 {
 		return nil, apperr.Invalid(v.FieldErrors...)
@@ -95,10 +117,14 @@ func (in *WhatIf) toObservations(now time.Time, at string) ([]wire.ObservationIn
 	return reports, nil
 }
 
+func requireDays(v *apperr.Validator, days int, at string) {
+	v.Require(days > 0 && days <= MaxWhatIfDays, at, "length", fmt.Sprintf("Give 1 to %d days.", MaxWhatIfDays))
+}
+
 // countDescriptions counts the descriptions given.
 func (in *WhatIf) countDescriptions() int {
 	given := 0
-	for _, one := range []bool{in.Earthquake != nil, in.Storm != nil, in.Rain != nil} {
+	for _, one := range []bool{in.Earthquake != nil, in.Storm != nil, in.Rain != nil, in.Temperature != nil} {
 		if one {
 			given++
 		}
@@ -107,10 +133,7 @@ func (in *WhatIf) countDescriptions() int {
 }
 
 func (q *WhatIfEarthquake) toObservations(now time.Time) []wire.ObservationInput {
-	measures := map[string]wire.Measure{"magnitude": {Value: q.Magnitude, Unit: "mw"}}
-	if q.DepthKM != nil {
-		measures["depth"] = wire.Measure{Value: *q.DepthKM, Unit: "km"}
-	}
+	measures := knownMeasures(namedMeasure{"magnitude", "mw", &q.Magnitude}, namedMeasure{"depth", "km", q.DepthKM})
 	return []wire.ObservationInput{whatIfObservation(hazard.Earthquake, q.Location, store.TimeOrDefault(q.At, now), measures)}
 }
 
@@ -121,25 +144,51 @@ func (s *WhatIfStorm) toObservations(now time.Time) []wire.ObservationInput {
 	reports := make([]wire.ObservationInput, 0, len(s.Fixes))
 	for _, fix := range s.Fixes[:min(len(s.Fixes), MaxWhatIfFixes)] {
 		at = store.TimeOrDefault(fix.At, at.Add(fixInterval))
-		reports = append(reports, whatIfObservation(hazard.StormFix, fix.Location, at, map[string]wire.Measure{"wind": {Value: fix.WindKN, Unit: "kn"}}))
+		measures := knownMeasures(namedMeasure{"wind", "kn", fix.WindKN}, namedMeasure{"pressure", "hPa", fix.PressureHPA})
+		reports = append(reports, whatIfObservation(hazard.StormFix, fix.Location, at, measures))
 	}
 	return reports
 }
 
 func (r *WhatIfRain) toObservations() []wire.ObservationInput {
-	source := r.Source
-	if source == "" {
-		source = DefaultRainSource
-	}
 	reports := make([]wire.ObservationInput, 0, len(r.Days))
 	for _, day := range r.Days[:min(len(r.Days), MaxWhatIfDays)] {
-		reports = append(reports, wire.ObservationInput{
-			Source: source, SourceEventID: r.Station + "/" + day.Day.Format(time.DateOnly), Kind: hazard.StationDay,
-			OccurredAt: day.Day.UTC().Truncate(24 * time.Hour), Stage: trigger.Final, Station: r.Station,
-			Measures: map[string]wire.Measure{"precipitation": {Value: day.PrecipitationMM, Unit: "mm"}},
-		})
+		reports = append(reports, whatIfStationDay(r.Source, r.Station, day.Day, namedMeasure{"precipitation", "mm", &day.PrecipitationMM}))
 	}
 	return reports
+}
+
+func (r *WhatIfTemperature) toObservations() []wire.ObservationInput {
+	reports := make([]wire.ObservationInput, 0, len(r.Days))
+	for _, day := range r.Days[:min(len(r.Days), MaxWhatIfDays)] {
+		reports = append(reports, whatIfStationDay(r.Source, r.Station, day.Day,
+			namedMeasure{"temperature_max", "degC", day.TemperatureMaxC}, namedMeasure{"temperature_min", "degC", day.TemperatureMinC}))
+	}
+	return reports
+}
+
+// namedMeasure is a measure of an observation; a nil value is unknown.
+type namedMeasure struct {
+	name, unit string
+	value      *string
+}
+
+// knownMeasures returns the measures that have a value.
+func knownMeasures(all ...namedMeasure) map[string]wire.Measure {
+	measures := make(map[string]wire.Measure, len(all))
+	for _, m := range all {
+		if m.value != nil {
+			measures[m.name] = wire.Measure{Value: *m.value, Unit: m.unit}
+		}
+	}
+	return measures
+}
+
+func whatIfStationDay(source, station string, day time.Time, measures ...namedMeasure) wire.ObservationInput {
+	return wire.ObservationInput{
+		Source: cmp.Or(source, DefaultStationSource), SourceEventID: station + "/" + day.Format(time.DateOnly), Kind: hazard.StationDay,
+		OccurredAt: day.UTC().Truncate(24 * time.Hour), Stage: trigger.Final, Station: station, Measures: knownMeasures(measures...),
+	}
 }
 
 func whatIfObservation(kind hazard.Kind, where hazard.Point, at time.Time, measures map[string]wire.Measure) wire.ObservationInput {
@@ -153,12 +202,21 @@ func whatIfObservation(kind hazard.Kind, where hazard.Point, at time.Time, measu
 // made from.
 var whatIfFields = map[hazard.Kind]map[string]string{
 	hazard.Earthquake: {"/occurred_at": "/at", "/measures/magnitude": "/magnitude", "/measures/depth": "/depth_km"},
-	hazard.StormFix:   {"/occurred_at": "/at", "/measures/wind": "/wind_kn"},
-	hazard.StationDay: {"/occurred_at": "/day", "/measures/precipitation": "/precipitation_mm"},
+	hazard.StormFix:   {"/occurred_at": "/at", "/measures/wind": "/wind_kn", "/measures/pressure": "/pressure_hpa"},
+	hazard.StationDay: {
+		"/occurred_at": "/day", "/measures/precipitation": "/precipitation_mm",
+		"/measures/temperature_max": "/temperature_max_c", "/measures/temperature_min": "/temperature_min_c",
+	},
 }
 
-// sharedRainFields is the same map for the members that the days of rain share.
-var sharedRainFields = map[string]string{"/station": "/station", "/source_event_id": "/station", "/source": "/source"}
+// whatIfMeasures are the sentences about a report without any measure.
+var whatIfMeasures = map[hazard.Kind]string{
+	hazard.StormFix:   "Give wind_kn, pressure_hpa or both.",
+	hazard.StationDay: "Give temperature_max_c, temperature_min_c or both.",
+}
+
+// sharedStationFields is the same map for the members that the days at a station share.
+var sharedStationFields = map[string]string{"/station": "/station", "/source_event_id": "/station", "/source": "/source"}
 
 // checkObservations applies the checks for a source's reports, except that a
 // hypothetical occurrence may lie in the future. The pointers lead to the description
@@ -167,9 +225,12 @@ func checkObservations(v *apperr.Validator, reports []wire.ObservationInput, at 
 	for i := range reports {
 		for _, f := range occurrence.CheckObservation(actor.System(), &reports[i], reports[i].OccurredAt, nil) {
 			member := strings.TrimSuffix(f.Pointer, "/value")
-			if common := sharedRainFields[member]; common != "" {
+			switch common := sharedStationFields[member]; {
+			case common != "":
 				f.Pointer = at + common
-			} else {
+			case member == "/measures":
+				f.Pointer, f.Detail = at+each(i), whatIfMeasures[reports[i].Kind]
+			default:
 				f.Pointer = at + each(i) + cmp.Or(whatIfFields[reports[i].Kind][member], member)
 			}
 			v.FieldErrors = append(v.FieldErrors, f)

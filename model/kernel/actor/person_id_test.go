@@ -39,7 +39,7 @@ func TestApprovalsCountPeopleByIssuerAndSubject(t *testing.T) {
 	require.NoError(t, approve(operatorAt(otherIssuer, "ann", "ann")), "two people may have one name")
 	states, err := b.Service.Payouts.ApprovalsOf(t.Context(), b.Operator, []string{payout.ID})
 	require.NoError(t, err)
-	given := states[payout.ID].Given
+	given := states[payout.ID].Approvals
 	require.Len(t, given, 2)
 	require.Equal(t, []string{"ann", modeltest.Issuer, "ann", otherIssuer}, []string{given[0].Author, *given[0].AuthorIssuer, given[1].Author, *given[1].AuthorIssuer})
 	b.RunJobs()

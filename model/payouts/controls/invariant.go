@@ -15,12 +15,12 @@ import (
 // Invariant is a condition that must always be true, with the result of its last check.
 // There is one for each view inv_*.
 type Invariant struct {
-	Name           string // of its view
-	Says           string
-	Violations     int        // open ones, up to maxViolations
-	CheckedAt      *time.Time // nil before the first check
-	WholeCheckedAt *time.Time // when all records were last checked, not only recently changed ones
-	Took           time.Duration
+	Name            string // of its view
+	Description     string
+	Violations      int        // open ones, up to maxViolations
+	CheckedAt       *time.Time // nil before the first check
+	LastFullCheckAt *time.Time // when all records were last checked, not only recently changed ones
+	Took            time.Duration
 }
 
 // Violation is a record that violates an invariant.
@@ -28,7 +28,7 @@ type Violation struct {
 	Invariant      string
 	Subject        string // the record's id in Postgres; an event's id for invariants of events
 	Partner        string
-	Wrong          string
+	Message        string
 	FoundAt        time.Time
 	AcknowledgedAt *time.Time
 	AcknowledgedBy *string // the operator's subject at the issuer
@@ -52,7 +52,7 @@ type ViolationRow struct {
 func (r *ViolationRow) toRecord() Violation {
 	name, issuer := r.AcknowledgedBy.NameAndIssuer()
 	return Violation{
-		Invariant: r.Name, Subject: r.Subject.String(), Partner: r.Partner, Wrong: r.Message, FoundAt: r.FoundAt,
+		Invariant: r.Name, Subject: r.Subject.String(), Partner: r.Partner, Message: r.Message, FoundAt: r.FoundAt,
 		AcknowledgedAt: r.AcknowledgedAt, AcknowledgedBy: name, AcknowledgedByIssuer: issuer,
 	}
 }
@@ -60,13 +60,13 @@ func (r *ViolationRow) toRecord() Violation {
 // loadInvariants reads the views and the results of their last checks.
 func loadInvariants(ctx context.Context, s *store.Store) ([]Invariant, error) {
 	var rows []struct {
-		Name, Says      string
-		Violations      int
-		CheckedAt       *time.Time
-		LastFullCheckAt *time.Time
-		DurationMS      int64
+		Name, Description string
+		Violations        int
+		CheckedAt         *time.Time
+		LastFullCheckAt   *time.Time
+		DurationMS        int64
 	}
-	err := s.DB.NewRaw(`select c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as says, i.checked_at, i.last_full_check_at,
+	err := s.DB.NewRaw(`select c.relname as name, coalesce(obj_description(c.oid, 'pg_class'), '') as description, i.checked_at, i.last_full_check_at,
 			coalesce(i.duration_ms, 0) as duration_ms, (select count(*) from invariant_violations v where v.name = c.relname) as violations
 		from pg_class c left join invariant_checks i on i.name = c.relname
 		where c.relkind = 'v' and c.relnamespace = 'public'::regnamespace and c.relname like 'inv\_%' order by 1`).Scan(ctx, &rows)
@@ -75,7 +75,7 @@ func loadInvariants(ctx context.Context, s *store.Store) ([]Invariant, error) {
 	}
 	list := make([]Invariant, len(rows))
 	for i, r := range rows {
-		list[i] = Invariant{r.Name, r.Says, r.Violations, r.CheckedAt, r.LastFullCheckAt, time.Duration(r.DurationMS) * time.Millisecond}
+		list[i] = Invariant{r.Name, r.Description, r.Violations, r.CheckedAt, r.LastFullCheckAt, time.Duration(r.DurationMS) * time.Millisecond}
 	}
 	return list, nil
 }

@@ -77,7 +77,7 @@ func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*f
 	}
 	// The hour is real time; a shifted clock can only make a check early.
 	due := func(i Invariant) bool {
-		return i.WholeCheckedAt == nil || now.Sub(*i.WholeCheckedAt) >= fullCheckEvery || now.Before(*i.WholeCheckedAt)
+		return i.LastFullCheckAt == nil || now.Sub(*i.LastFullCheckAt) >= fullCheckEvery || now.Before(*i.LastFullCheckAt)
 	}
 	if !slices.ContainsFunc(invariants, due) {
 		return nil, nil //nolint:nilnil // nothing is due

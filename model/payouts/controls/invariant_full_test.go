@@ -35,8 +35,8 @@ func fullyCheckedAt(t *testing.T, b *modeltest.Bundle) map[string]time.Time {
 	t.Helper()
 	times := map[string]time.Time{}
 	for _, invariant := range modeltest.Must(b.Service.Controls.ListInvariants(t.Context(), b.Operator)) {
-		if invariant.WholeCheckedAt != nil {
-			times[invariant.Name] = *invariant.WholeCheckedAt
+		if invariant.LastFullCheckAt != nil {
+			times[invariant.Name] = *invariant.LastFullCheckAt
 		}
 	}
 	return times

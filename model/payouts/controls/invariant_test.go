@@ -72,7 +72,7 @@ func TestEveryInvariantFindsForgedRows(t *testing.T) {
 	var names []string
 	for _, invariant := range invariants {
 		names = append(names, invariant.Name)
-		require.NotEmpty(t, invariant.Says, invariant.Name)
+		require.NotEmpty(t, invariant.Description, invariant.Name)
 	}
 	require.Equal(t, slices.Sorted(maps.Keys(forgeries)), names, "every view has a forgery")
 	for name, all := range forgeries {

@@ -86,13 +86,18 @@ func (a *analysis) burnOf(t eventSums, s *seasonWindow) burnFigures {
 }
 
 // priorShare returns q, the part of half an event that is added: by the size that
-// smoothing adds to the place, and by the part of the year.
+// smoothing adds to the place, and by the part of the year. The radius of a box is a quarter
+// of its height and width together, the width where the box is widest.
 func (w *eventWeigher) priorShare(s *seasonWindow) *big.Rat {
-	q := s.yearShare()
-	if w.cover.Place.Kind != trigger.Circle || w.smoothing == 0 {
+	q, size := s.yearShare(), w.cover.Place.RadiusKM
+	switch {
+	case w.smoothing == 0 || w.cover.Place.Kind == trigger.AtStation:
 		return q
+	case w.cover.Place.Kind == trigger.InBox:
+		height, width := w.cover.Place.Box().SidesKM()
+		size = (height + width) / 4
 	}
-	radius, reach := exactRat(w.cover.Place.RadiusKM), exactRat(w.smoothing)
+	radius, reach := exactRat(size), exactRat(w.smoothing)
 	part := quoRat(radius, addRat(radius, mulRat(big.NewRat(cutoffDeviations, 1), reach)))
 	for range methodsFor(&w.cover).dimensions {
 		q = mulRat(q, part)
@@ -149,6 +154,9 @@ func (a *analysis) basisNotes() []string {
 	notes := []string{"Half an event of the largest size, times prior_share, is added to the history, so that no place is free."}
 	if a.weigher.eventsWithoutDepth > 0 {
 		notes = append(notes, "Earthquakes without a known depth count as within the depth limit, as they do live.")
+	}
+	if a.weigher.cover.Place.Kind == trigger.InBox && a.weigher.smoothing > 0 {
+		notes = append(notes, "The tracks are displaced in place of the box, so that a larger box never costs less.")
 	}
 	if a.replay.season != nil {
 		notes = append(notes, "The term is shorter than a year: only history within the season counts.")

@@ -43,6 +43,14 @@ func largerRadius(random *rand.Rand, c *trigger.Cover) bool {
 	return true
 }
 
+// largerBox moves some borders of a box outwards.
+func largerBox(random *rand.Rand, c *trigger.Cover) bool {
+	by := func() float64 { return float64(random.IntN(2)) * random.Float64() }
+	c.Place.West, c.Place.South = c.Place.West-by(), c.Place.South-by()
+	c.Place.East, c.Place.North = c.Place.East+by(), c.Place.North+by()
+	return true
+}
+
 func deeperLimit(random *rand.Rand, c *trigger.Cover) bool {
 	if random.IntN(3) == 0 {
 		c.Trigger.MaximumDepthKM = nil

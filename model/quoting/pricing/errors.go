@@ -53,6 +53,7 @@ func (par Parameters) cheaper(c *trigger.Cover) (words []string) {
 	ways := []struct{ member, words string }{
 		{"location", "another location"},
 		{"radius_km", "a smaller radius_km"},
+		{"box", "another or a smaller box"},
 		{"maximum_depth_km", "a smaller maximum_depth_km"},
 		{"station", "another station"},
 		{"steps", beyond + " thresholds"},
@@ -63,6 +64,10 @@ func (par Parameters) cheaper(c *trigger.Cover) (words []string) {
 	if c.Trigger.Calendar == trigger.Dekad && c.Trigger.Direction == trigger.AtMost {
 		ways = append(ways, struct{ member, words string }{"calendar", "months instead of dekads"})
 	}
+	isBox := c.Place.Kind == trigger.InBox
+	ways = slices.DeleteFunc(ways, func(way struct{ member, words string }) bool {
+		return isBox && (way.member == "location" || way.member == "radius_km") || !isBox && way.member == "box"
+	})
 	for _, way := range ways {
 		if par.chooses(way.member) {
 			words = append(words, way.words)
@@ -75,7 +80,7 @@ func (par Parameters) chooses(member string) bool { return slices.Contains(par.M
 
 // UnpriceableError is the error for terms that the price data cannot answer.
 type UnpriceableError struct { //nolint:errname // as above
-	Member string // member of the context: location, station, steps, attach, term
+	Member string // member of the context: location, box, station, steps, attach, term
 	Detail string // what is wrong and what is allowed, without the subject: "must be at most P366D"
 }
 

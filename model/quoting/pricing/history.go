@@ -95,7 +95,13 @@ func checkMagnitudes(c *trigger.Cover, h *hazard.History) error {
 }
 
 func checkBasin(c *trigger.Cover, h *hazard.History) error {
-	if basin := stormData(c, h).Basin; basin != nil && !basin.Contains(c.Place.Center()) {
+	basin := stormData(c, h).Basin
+	switch {
+	case basin == nil:
+		return nil
+	case c.Place.Kind == trigger.InBox && !basin.ContainsBox(c.Place.Box()):
+		return &UnpriceableError{"box", "must have its centre and all corners in the basin of the track data, " + basin.Name}
+	case c.Place.Kind == trigger.Circle && !basin.Contains(c.Place.Center()):
 		return &UnpriceableError{"location", "must lie in the basin of the track data, " + basin.Name}
 	}
 	return nil

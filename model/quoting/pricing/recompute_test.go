@@ -3,6 +3,7 @@ package pricing_test
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/big"
 	"math/rand/v2"
 	"strings"
@@ -135,13 +136,25 @@ func (a quoteAnswer) recomputePriorShare() *big.Rat {
 	if c.Sign() == 0 {
 		return q
 	}
-	r := a.ratAt("cover.place.radius_km")
+	r := a.recomputeRadius()
 	part := new(big.Rat).Add(r, new(big.Rat).Mul(c, big.NewRat(3, 1)))
 	part.Quo(r, part)
 	if a.valueAt("cover.trigger.kind") == "earthquake" {
 		part.Mul(part, part)
 	}
 	return q.Mul(q, part)
+}
+
+// recomputeRadius returns the radius of a circle, or a quarter of a box's height and width.
+func (a quoteAnswer) recomputeRadius() *big.Rat {
+	place := a.valueAt("cover.place").(map[string]any)
+	if place["kind"] == "circle" {
+		return parseRat(place["radius_km"])
+	}
+	south, north := place["south"].(float64), place["north"].(float64) // of the northern hemisphere
+	degree := hazard.EarthRadiusKM * math.Pi / 180
+	width := (place["east"].(float64) - place["west"].(float64)) * degree * math.Cos(south*math.Pi/180)
+	return new(big.Rat).SetFloat64(((north-south)*degree + width) / 4)
 }
 
 func ratFromFloat(x *big.Rat) *big.Float { return new(big.Float).SetPrec(400).SetRat(x) }
@@ -280,6 +293,11 @@ func drawHeat(random *rand.Rand) string {
 }
 
 func drawPressure(random *rand.Rand) string {
+	if random.IntN(2) == 0 {
+		west, south := -90+30*random.Float64(), 12+20*random.Float64()
+		return fmt.Sprintf(`{%s,"box":{"west":%f,"south":%f,"east":%f,"north":%f}}`,
+			drawTerms(random, "P1D"), west, south, west+0.5+4*random.Float64(), south+0.5+4*random.Float64())
+	}
 	return fmt.Sprintf(`{%s,"location":{"latitude":%f,"longitude":%f},"radius_km":%d}`,
 		drawTerms(random, "P1D"), 12+20*random.Float64(), -90+30*random.Float64(), 20+random.IntN(200))
 }

@@ -36,7 +36,8 @@ func (r *historyReplay) replayQuakes(h *hazard.History) {
 }
 
 func (r *historyReplay) replayStorms(h *hazard.History) {
-	near := h.StormsNear(r.cover.Place.Center(), r.cover.Place.RadiusKM)
+	place, _ := trigger.Footprint(r.cover.Place)
+	near := h.StormsNear(place)
 	first := stormData(&r.cover, h).FirstYear
 	for i := range near {
 		storm := &near[i]

@@ -39,21 +39,39 @@ func miami(random *rand.Rand) trigger.Cover {
 	}
 }
 
+// inBox returns a cover for central pressure in a box near Jamaica.
+func inBox(random *rand.Rand) trigger.Cover {
+	c := miami(random)
+	west, south := -80+4*random.Float64(), 15+4*random.Float64()
+	c.Place = trigger.Place{Kind: trigger.InBox, Borders: trigger.Borders{West: west, South: south, East: west + 1 + 3*random.Float64(), North: south + 1 + 2*random.Float64()}}
+	c.Trigger.Index, c.Trigger.Unit, c.Trigger.Direction, c.Trigger.Wind = trigger.CentralPressure, "mb", trigger.AtMost, ""
+	c.Payout.Rings, c.Payout.Steps = nil, []trigger.Rung{{Threshold: decimal.New(1000, 0), Factor: decimal.New(2, -1)}, {Threshold: decimal.New(965, 0), Factor: decimal.New(1, 0)}}
+	return c
+}
+
 // plainStorm weighs a whole storm at every node with Evaluate, in fractions.
-func plainStorm(w *eventWeigher, storm *hazard.Storm, centers []hazard.Point, weights []int64) moments {
+func plainStorm(w *eventWeigher, storm *hazard.Storm) moments {
 	mean, square, paying := new(big.Rat), new(big.Rat), int64(0)
-	for i, center := range centers {
-		c, best := w.cover, decimal.Zero
-		c.Place.Latitude, c.Place.Longitude = center.Latitude, center.Longitude
+	for _, d := range w.displacements() {
+		c, best, storm := w.cover, decimal.Zero, *storm
+		if c.Place.Kind == trigger.InBox {
+			storm.Fixes = slices.Clone(storm.Fixes)
+			for i := range storm.Fixes {
+				storm.Fixes[i].Where = d.move(storm.Fixes[i].Where)
+			}
+		} else {
+			center := d.move(c.Place.Center())
+			c.Place.Latitude, c.Place.Longitude = center.Latitude, center.Longitude
+		}
 		for _, period := range w.season.periodsBetween(storm.Fixes[0].At, storm.Fixes[len(storm.Fixes)-1].At) {
-			if d := trigger.Evaluate(c, period, period.From, trigger.Occurrence{Storm: storm, Stage: trigger.Final}); d.Met {
+			if d := trigger.Evaluate(c, period, period.From, trigger.Occurrence{Storm: &storm, Stage: trigger.Final}); d.Met {
 				best = decimal.Max(best, d.Factor)
 			}
 		}
-		f := mulRat(best.Rat(), big.NewRat(weights[i], 36))
+		f := mulRat(best.Rat(), big.NewRat(d.weight, 36))
 		mean.Add(mean, f)
 		if square.Add(square, mulRat(f, best.Rat())); best.IsPositive() {
-			paying += weights[i]
+			paying += d.weight
 		}
 	}
 	return moments{roundUnits(mean), roundUnits(square), roundUnits(big.NewRat(paying, 36))}
@@ -64,24 +82,26 @@ func plainStorm(w *eventWeigher, storm *hazard.Storm, centers []hazard.Point, we
 func TestStormsAreWeighedAsOneByOne(t *testing.T) {
 	t.Parallel()
 	random, h, weighedStorms := rand.New(rand.NewPCG(5, 5)), hazard.Shipped(), 0
-	for i := range 6 {
+	for i := range 8 {
 		c := miami(random)
+		if i >= 6 {
+			c = inBox(random)
+		}
 		var s *seasonWindow
 		if i%2 == 1 {
 			s, _ = seasonForTerm(time.Date(2027, time.August, 1+random.IntN(60), 0, 0, 0, 0, time.UTC), "P31D")
 		}
 		a := weighHistory(c, decimal.NewFromInt(40), h, s)
-		centers, weights := a.weigher.displacedCenters()
 		events := map[string]WeighedEvent{}
 		for _, e := range a.weigher.shown() {
 			events[e.ID] = e
 		}
 		for i := range h.Storms() {
 			storm := &h.Storms()[i]
-			if len(storm.Fixes) == 0 {
+			if len(storm.Fixes) == 0 || storm.Fixes[0].At.Year() < a.data.FirstYear {
 				continue
 			}
-			want := plainStorm(&a.weigher, storm, centers, weights)
+			want := plainStorm(&a.weigher, storm)
 			e := events[storm.ID]
 			require.Equal(t, want, e.moments, "%s at %+v", storm.ID, c.Place)
 			if s == nil && e.ID != "" {
@@ -107,7 +127,7 @@ func TestSeasonsArePickedFromAllOfHistory(t *testing.T) {
 	storms := miami(random)
 	storms.Place.Latitude, storms.Place.Longitude, storms.Place.RadiusKM = 25.76, -80.19, 150
 	for name, c := range map[string]trigger.Cover{
-		"quakes": quakes, "storms": storms,
+		"quakes": quakes, "storms": storms, "boxes": inBox(random),
 		"spells": station(trigger.AtLeast, "", "20", "90"),
 		"months": station(trigger.AtMost, trigger.Month, "40", "0"), "dekads": station(trigger.AtMost, trigger.Dekad, "10", "0"),
 	} {
@@ -115,7 +135,7 @@ func TestSeasonsArePickedFromAllOfHistory(t *testing.T) {
 			t.Parallel()
 			random := rand.New(rand.NewPCG(7, 7))
 			smoothing := decimal.Zero
-			if c.Place.Kind == trigger.Circle {
+			if c.Place.Kind != trigger.AtStation {
 				smoothing = decimal.NewFromInt(40)
 			}
 			p, sold := newPool(weighHistory(c, smoothing, h, nil)), int64(0)

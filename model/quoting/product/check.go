@@ -59,6 +59,9 @@ func (p *Product) checkForm() (wrong []Field) {
 			wrong = append(wrong, newDocumentFault("/context/properties", "the property %s is needed", name))
 		}
 	}
+	if box := p.context.root.Properties["box"]; box != nil && !slices.Equal(box.XInsteadOf, []string{"location", "radius_km"}) {
+		wrong = append(wrong, newDocumentFault("/context/properties/box", "x-instead-of must be [location, radius_km]: a place is a circle or a box"))
+	}
 	for _, name := range slices.Sorted(maps.Keys(p.context.root.Properties)) {
 		if !slices.Contains(needed, name) && !slices.Contains(allowed, name) {
 			wrong = append(wrong, newDocumentFault("/context/properties/"+name, "nothing reads the property %s; leave it out", name))
@@ -96,6 +99,9 @@ func (d Document) contextMembers() (needed, allowed []string) {
 		needed = append(needed, "station")
 	} else {
 		needed = append(needed, "location", "radius_km")
+	}
+	if d.Place == trigger.Circle && d.Trigger.Index == trigger.CentralPressure {
+		allowed = append(allowed, "box")
 	}
 	allowed = append(allowed, d.Trigger.ContextMembers()...)
 	switch {

@@ -89,6 +89,17 @@ func TestContextFaults(t *testing.T) {
 		"country":             {"quake-circle", `{"partner":"a","policyholder":{"name":"b","country":"Taiwan"}}`, "/context/policyholder/country", "pattern", `such as "TW"`},
 		"email":               {"quake-circle", `{"partner":"a","policyholder":{"name":"b","email":"b"}}`, "/context/policyholder/email", "format", "an email address"},
 		"another ocean":       {"cyclone-circle", `{"partner":"a","location":{"latitude":23.98,"longitude":121.61}}`, "/context/location/longitude", "maximum", "at most -5: the price data covers the North Atlantic"},
+		"box and circle":      {"cyclone-pressure", `{"partner":"a","radius_km":50,"box":{"west":-78.4,"south":17.7,"east":-76.1,"north":18.6}}`, "/context/radius_km", "value", "radius_km must be left out where box is given."},
+		"three borders":       {"cyclone-pressure", `{"partner":"a","box":{"west":-78.4,"south":17.7,"east":-76.1}}`, "/context/box/north", "required", "box.north is required."},
+		"null box":            {"cyclone-pressure", `{"partner":"a","box":null}`, "/context/box", "null", "an object"},
+		"box upside down":     {"cyclone-pressure", `{"partner":"a","box":{"west":-78.4,"south":18.6,"east":-76.1,"north":17.7}}`, "/context/box/north", "value", "box.north must be above south."},
+		"flat box":            {"cyclone-pressure", `{"partner":"a","box":{"west":-78.4,"south":18.6,"east":-76.1,"north":18.6}}`, "/context/box/north", "value", "box.north must be above south."},
+		"one meridian":        {"cyclone-pressure", `{"partner":"a","box":{"west":-78.4,"south":17.7,"east":-78.4,"north":18.6}}`, "/context/box/east", "value", "box.east must differ from west; a box of every longitude reaches from -180 to 180."},
+		"box over a pole":     {"cyclone-pressure", `{"partner":"a","box":{"west":-78.4,"south":17.7,"east":-76.1,"north":95}}`, "/context/box/north", "maximum", "box.north must be at most 60: the price data"},
+		"small box":           {"cyclone-pressure", `{"partner":"a","box":{"west":-78.4,"south":17.7,"east":-76.1,"north":17.78}}`, "/context/box", "minimum", "box must be at least 10 km high; it has 8.9 km."},
+		"large box":           {"cyclone-pressure", `{"partner":"a","box":{"west":-88.4,"south":17.7,"east":-76.1,"north":18.6}}`, "/context/box", "maximum", "box must be at most 1000 km wide; it has 1303.0 km."},
+		"west above east":     {"cyclone-pressure", `{"partner":"a","box":{"west":-76.1,"south":17.7,"east":-78.4,"north":18.6}}`, "/context/box", "maximum", "km; west above east means across the antimeridian."},
+		"box in the Pacific":  {"cyclone-pressure", `{"partner":"a","box":{"west":-99,"south":14,"east":-97,"north":15}}`, "/context/box", "value", "must have its centre and all corners in the basin of the track data, the North Atlantic"},
 		"no such station":     {"rain-excess", `{"partner":"a","station":"London"}`, "/context/station", "enum", "Merced, Milwaukee"},
 		"four years":          {"rain-deficit", `{"partner":"a","station":"Seattle"}`, "/context/station", "value", `at least 20 whole years of price data: Merced, Milwaukee; "Seattle" has 4.`},
 		"Acapulco":            {"cyclone-circle", `{"partner":"a","location":{"latitude":16.86,"longitude":-99.88}}`, "/context/location", "value", "must lie in the basin of the track data, the North Atlantic"},
@@ -181,6 +192,24 @@ func TestContextBecomesTheCover(t *testing.T) {
 	require.Equal(t, "acme", q.Partner)
 	require.Equal(t, &pricing.Season{From: "06-01", To: "12-01"}, q.Basis.Season)
 	require.Equal(t, trigger.Final, q.Cover.Trigger.DecidesOn)
+}
+
+func TestBoxReplacesTheCircle(t *testing.T) {
+	t.Parallel()
+	const context = `{"partner":"a","box":{"west":-78.4,"south":17.7,"east":-76.1,"north":18.6}}`
+	quoted, err := shippedProduct(t, "cyclone-pressure").Price([]byte(context), asOf, hazard.Shipped())
+	require.NoError(t, err)
+	require.Equal(t, trigger.Place{Kind: trigger.InBox, Borders: trigger.Borders{West: -78.4, South: 17.7, East: -76.1, North: 18.6}}, quoted.Cover.Place)
+	require.NotContains(t, string(quoted.Context), "location", "the defaults of the circle do not apply")
+	require.NotContains(t, string(quoted.Context), "radius_km")
+	require.Contains(t, string(quoted.Context), `"steps"`)
+	require.Contains(t, quoted.Basis.Notes, "The tracks are displaced in place of the box, so that a larger box never costs less.")
+	require.InDelta(t, 0.1363, quoted.Price.RateOnLine.InexactFloat64(), 0.0001, "the circle of 120 km has 0.1436")
+	require.Equal(t, "AL132025", quoted.History[0].SourceEventID)
+	require.Equal(t, "892", quoted.History[0].Index.Value)
+	other, err := shippedProduct(t, "quake-circle").Price([]byte(context), asOf, hazard.Shipped())
+	require.NoError(t, err)
+	require.Equal(t, []string{"box"}, other.Ignored, "other products have no box")
 }
 
 func TestContextDefaultsAreFilledInOnce(t *testing.T) {

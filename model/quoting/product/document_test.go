@@ -99,6 +99,8 @@ func TestCheckRefusesWhatCannotBePublished(t *testing.T) {
 		"a member that is missing": {
 			"quake-circle", "    radius_km:", "    radius:", "the property radius_km is needed",
 		},
+		"a box for wind":      {"cyclone-circle", "    policyholder:", "    box: {type: object, x-instead-of: [location, radius_km]}\n    policyholder:", "nothing reads the property box"},
+		"a box and a circle":  {"cyclone-pressure", "x-instead-of: [location, radius_km]", "x-instead-of: [location]", "x-instead-of must be [location, radius_km]: a place is a circle or a box"},
 		"an unknown currency": {"quake-circle", "code: EUR", "code: XXA", "XXA is no ISO 4217 currency"},
 		"a currency twice":    {"quake-circle", "code: EUR", "code: USD", "USD is there twice"},
 		"limits upside down": {

@@ -22,7 +22,9 @@ type schema struct {
 }
 
 // schemaNode is one position in the schema. x-minimum and x-maximum bound decimal
-// strings; x-because is the reason of any bound, appended to its error.
+// strings; x-because is the reason of any bound, appended to its error. A member with
+// x-instead-of replaces its siblings of that list: their defaults do not apply, and they
+// cannot be given too. x-shortest-side-km and x-longest-side-km bound a box.
 type schemaNode struct {
 	Type       jsontext.Value         `json:"type"`
 	Properties map[string]*schemaNode `json:"properties"`
@@ -35,6 +37,10 @@ type schemaNode struct {
 	XMinimum   *decimal.Decimal       `json:"x-minimum"`
 	XMaximum   *decimal.Decimal       `json:"x-maximum"`
 	XBecause   string                 `json:"x-because"`
+
+	XInsteadOf      []string `json:"x-instead-of"`
+	XShortestSideKM *float64 `json:"x-shortest-side-km"`
+	XLongestSideKM  *float64 `json:"x-longest-side-km"`
 	libraryKeywords
 
 	names                     []string       // of Properties, sorted

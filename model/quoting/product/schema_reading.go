@@ -96,10 +96,11 @@ func (r *schemaReading) fillObject(n *schemaNode, value jsontext.Value, path []s
 			return nil, nil, err
 		}
 	}
+	replaced := r.findReplaced(n, given, path)
 	for _, name := range n.names {
 		child := n.Properties[name]
 		switch {
-		case given[name] || child.Default == nil:
+		case given[name] || replaced[name] || child.Default == nil:
 		case child.defaultFull != nil:
 			kept.addMember(name, child.defaultFull)
 			judged.addMember(name, child.defaultKnown)
@@ -110,6 +111,23 @@ func (r *schemaReading) fillObject(n *schemaNode, value jsontext.Value, path []s
 		}
 	}
 	return kept.toJSON(), judged.toJSON(), nil
+}
+
+// findReplaced returns the members that given ones replace, and refuses those that are
+// given too.
+func (r *schemaReading) findReplaced(n *schemaNode, given map[string]bool, path []string) map[string]bool {
+	replaced := make(map[string]bool)
+	for _, name := range n.names {
+		if !given[name] {
+			continue
+		}
+		for _, other := range n.Properties[name].XInsteadOf {
+			if replaced[other] = true; given[other] {
+				r.fields = append(r.fields, fieldAt(r.root, append(slices.Clone(path), other), CodeValue, "must be left out where %s is given", name))
+			}
+		}
+	}
+	return replaced
 }
 
 // unitSuffix matches the unit at the end of a member's name.

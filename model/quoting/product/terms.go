@@ -2,6 +2,7 @@ package product
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,7 @@ type contextTerms struct {
 	Partner        string           `json:"partner"`
 	Location       *hazard.Point    `json:"location"`
 	RadiusKM       *float64         `json:"radius_km"`
+	Box            *trigger.Borders `json:"box"`
 	Station        *string          `json:"station"`
 	Limit          *limitTerm       `json:"limit"`
 	StartsAt       *string          `json:"starts_at"`
@@ -95,6 +97,7 @@ func (p *Product) buildCover(a *contextInput, h *hazard.History) trigger.Cover {
 		Place: trigger.Place{Kind: d.Place}, Trigger: d.Trigger, Payout: d.Payout,
 	}
 	a.applyPlace(&c, h)
+	a.applyBox(&c, p.context.root.Properties["box"])
 	a.applyLimit(&c, d)
 	a.applyTimes(&c, d.Times)
 	if t.MaximumDepthKM != nil {
@@ -139,6 +142,41 @@ func (a *contextInput) applyPlace(c *trigger.Cover, h *hazard.History) {
 		c.Place.Station = *station
 		if _, ok := h.Station(*station); !ok {
 			a.addFault(CodeEnum, "must be a station with price data: "+strings.Join(h.PricedStations(trigger.IsMeasured(c.Trigger.Definition())), ", "), "station")
+		}
+	}
+}
+
+// applyBox replaces the circle by the box that the context names, if it names one, and
+// checks its borders and sides.
+func (a *contextInput) applyBox(c *trigger.Cover, bounds *schemaNode) {
+	b := a.terms.Box
+	if b == nil || a.hasFaultWithin(a.root+"/box") {
+		return
+	}
+	c.Place = trigger.Place{Kind: trigger.InBox, Borders: trigger.Borders{West: b.West + 0, South: b.South + 0, East: b.East + 0, North: b.North + 0}}
+	box := c.Place.Box()
+	switch {
+	case b.South >= b.North:
+		a.addFault(CodeValue, "must be above south", "box.north")
+		return
+	case box.West == box.East:
+		a.addFault(CodeValue, "must differ from west; a box of every longitude reaches from -180 to 180", "box.east")
+		return
+	}
+	hint := ""
+	if b.West > b.East {
+		hint = "; west above east means across the antimeridian"
+	}
+	height, width := box.SidesKM()
+	for _, side := range []struct {
+		km   float64
+		name string
+	}{{height, "high"}, {width, "wide"}} {
+		switch {
+		case bounds.XShortestSideKM != nil && side.km < *bounds.XShortestSideKM:
+			a.addFault(CodeMinimum, fmt.Sprintf("must be at least %g km %s; it has %.1f km", *bounds.XShortestSideKM, side.name, side.km), "box")
+		case bounds.XLongestSideKM != nil && side.km > *bounds.XLongestSideKM:
+			a.addFault(CodeMaximum, fmt.Sprintf("must be at most %g km %s; it has %.1f km%s", *bounds.XLongestSideKM, side.name, side.km, hint), "box")
 		}
 	}
 }

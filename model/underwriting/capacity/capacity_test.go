@@ -98,6 +98,36 @@ func TestMoratoriumRefusesQuoteAndBind(t *testing.T) {
 	require.Empty(t, modeltest.Must(b.Service.Capacity.ListMoratoria(t.Context(), b.Operator, false, store.PageRequest{})).Data)
 }
 
+func TestMoratoriumClosesBoxesThatItTouches(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	declare := func(kilometres float64) string {
+		place := trigger.Place{Kind: trigger.Circle, Latitude: 19.6, Longitude: -77, RadiusKM: kilometres}
+		request := capacity.MoratoriumRequest{Place: &place, EndsAt: b.Now().Add(time.Hour), Reason: "A storm is near."}
+		return modeltest.Must(b.Service.Capacity.DeclareMoratorium(t.Context(), b.Operator, request)).ID
+	}
+	jamaica := modeltest.Context{"box": map[string]float64{"west": -78.4, "south": 17.7, "east": -76.1, "north": 18.6}}
+	declare(111) // its edge is 200 m north of the box
+	require.Nil(t, b.Quote("cyclone-pressure", jamaica).Moratorium)
+	b.QuoteAndBind("cyclone-pressure", jamaica)
+	declare(112)
+	quote := b.Quote("cyclone-pressure", jamaica)
+	require.Equal(t, "A storm is near.", quote.Moratorium.Reason)
+	_, err := b.Service.Policies.Bind(t.Context(), b.Acme, underwriting.BindRequest{QuoteID: quote.ID})
+	require.Equal(t, apperr.CodeMoratoriumActive, apperr.CodeOf(err))
+}
+
+func TestMoratoriumRuleNamesThePerilsThatHaveOne(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	for _, peril := range []hazard.Peril{trigger.Rainfall, trigger.Temperature, "hail"} {
+		_, err := b.Service.Capacity.SetMoratoriumRule(t.Context(), b.Operator, capacity.MoratoriumRuleRequest{Kind: peril})
+		refused := modeltest.DomainError(t, err)
+		require.Equal(t, "/kind", refused.Fields[0].Pointer)
+		require.Equal(t, "Use earthquake or windstorm. Observations of rainfall and temperature stop no sales: declare a moratorium instead.", refused.Fields[0].Detail)
+	}
+}
+
 func TestFutureMoratoriumIsNotDisclosed(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -51,7 +51,7 @@ func FindActiveMoratorium(all []MoratoriumRow, cover trigger.Cover, starts time.
 }
 
 // closesCover reports whether an active moratorium closes a cover that starts at a time,
-// and when it ends for the cover's place. Circles must overlap, stations must be equal,
+// and when it ends for the cover's place. Circles and boxes must overlap, stations be equal,
 // and each of several readings closes the places around it until its own end.
 func (r *MoratoriumRow) closesCover(cover trigger.Cover, starts time.Time) (ends time.Time, closed bool) {
 	place := cover.Place
@@ -60,7 +60,7 @@ func (r *MoratoriumRow) closesCover(cover trigger.Cover, starts time.Time) (ends
 	case r.Station != nil && place.Station != *r.Station:
 	case r.Station != nil || r.Latitude == nil:
 		ends = r.EndsAt
-	case place.Kind != trigger.Circle:
+	case place.Kind == trigger.AtStation:
 	case len(r.Readings) == 0:
 		if isWithinRadius(*r.Latitude, *r.Longitude, *r.RadiusKM, place) {
 			ends = r.EndsAt
@@ -75,11 +75,10 @@ func (r *MoratoriumRow) closesCover(cover trigger.Cover, starts time.Time) (ends
 	return ends, starts.Before(ends)
 }
 
-// isWithinRadius reports whether any part of a circular place lies within a radius,
-// bounds included.
+// isWithinRadius reports whether any part of a circle or box lies within a radius of a
+// point, bounds included.
 func isWithinRadius(latitude, longitude, radiusKM float64, place trigger.Place) bool {
-	centre := hazard.Point{Latitude: place.Latitude, Longitude: place.Longitude}
-	return hazard.Distance(hazard.Point{Latitude: latitude, Longitude: longitude}, centre) <= radiusKM+place.RadiusKM
+	return place.DistanceKM(hazard.Point{Latitude: latitude, Longitude: longitude}) <= radiusKM
 }
 
 // QueueMoratoria queues a query for the active moratoria; the next flush reads them.

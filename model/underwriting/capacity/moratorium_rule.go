@@ -3,6 +3,7 @@ package capacity
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -67,6 +68,19 @@ func measureOf(peril hazard.Peril) string {
 	return ""
 }
 
+// ruledPerils says which perils have rules and how sales of the others are stopped.
+func ruledPerils() string {
+	var ruled, others []string
+	for _, peril := range trigger.Perils() {
+		if measureOf(peril) != "" {
+			ruled = append(ruled, string(peril))
+		} else {
+			others = append(others, string(peril))
+		}
+	}
+	return fmt.Sprintf("Use %s. Observations of %s stop no sales: declare a moratorium instead.", strings.Join(ruled, " or "), strings.Join(others, " and "))
+}
+
 // MaxRuleDuration bounds how long a rule stops sales, maxRuleRadius how far around.
 const (
 	MaxRuleDuration = 30 * 24 * time.Hour
@@ -74,7 +88,7 @@ const (
 )
 
 func (in *MoratoriumRuleRequest) validate(v *apperr.Validator) (lasts time.Duration) {
-	v.Require(measureOf(in.Kind) != "", "/kind", "enum", "Use earthquake or windstorm.")
+	v.Require(measureOf(in.Kind) != "", "/kind", "enum", ruledPerils())
 	if in.Rule == nil {
 		return 0
 	}

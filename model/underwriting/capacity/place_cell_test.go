@@ -60,6 +60,24 @@ func expectedCell(circle trigger.Place) string {
 	return cellName(circle.Center())
 }
 
+func TestPlaceCellOfBoxIsTheDegreeOfItsCentre(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 2)
+	for cell, borders := range map[string]trigger.Borders{
+		"N18W078": {West: -78.4, South: 17.7, East: -76.1, North: 18.6},
+		"S17W180": {West: 179, South: -17.5, East: -178.5, North: -16.4}, // the centre is east of the antimeridian
+		"S17E179": {West: 178, South: -17.5, East: -178.5, North: -16.4},
+		"N00W180": {West: 170, South: -10, East: -170, North: 10},
+		"S46E000": {West: -180, South: -90, East: 180, North: -1.9},
+	} {
+		footprint, ok := trigger.Footprint(trigger.Place{Kind: trigger.InBox, Borders: borders})
+		require.True(t, ok)
+		var found string
+		require.NoError(t, db.Pool.QueryRow(t.Context(), "select place_cell($1::text::box, null)", capacity.PgBox(footprint)).Scan(&found))
+		require.Equal(t, cell, found)
+	}
+}
+
 func TestPlaceCellIsTheDegreeOfTheCentre(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(8, 14))
