@@ -3,6 +3,8 @@ package audit
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 
 	"parapet/model/kernel/actor"
@@ -55,36 +57,55 @@ func (s *Service) RecordRefusal(actor actor.Actor, refusal *apperr.Error) {
 	}
 }
 
-// takeLines returns the collected lines and clears them.
-func (r *refusalLog) takeLines() []*store.AuditRow {
+// takeLines returns the collected lines, with the number of the uncounted ones, and clears
+// them.
+func (r *refusalLog) takeLines() (lines map[refusalKey]*store.AuditRow, uncounted int64) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var lines []*store.AuditRow
-	for _, line := range r.lines {
-		lines = append(lines, line)
-	}
-	if r.uncounted > 0 {
-		lines = append(lines, &store.AuditRow{Outcome: store.AuditRefused, Operation: "others", Times: r.uncounted})
-	}
+	lines, uncounted = r.lines, r.uncounted
 	r.lines, r.uncounted = nil, 0
-	return lines
+	return lines, uncounted
+}
+
+// restoreLines adds lines that could not be saved to those collected since.
+func (r *refusalLog) restoreLines(lines map[refusalKey]*store.AuditRow, uncounted int64) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.uncounted += uncounted
+	for key, line := range r.lines {
+		switch earlier := lines[key]; {
+		case earlier != nil:
+			earlier.Times += line.Times
+		case len(lines) < maxRefusalLines:
+			lines[key] = line
+		default:
+			r.uncounted += line.Times
+		}
+	}
+	r.lines = lines
 }
 
 // SaveRefusals writes the refusals since the last call, in one transaction. It is
-// called every minute and at shutdown, so a crash loses at most a minute's refusals.
+// called every minute and at shutdown, so a crash loses at most a minute's refusals. After
+// an error the next call writes them.
 func (s *Service) SaveRefusals(ctx context.Context) error {
-	lines := s.refusalCounts.takeLines()
+	lines, uncounted := s.refusalCounts.takeLines()
 	if len(lines) == 0 {
 		return nil
 	}
 	err := s.InTx(ctx, actor.System(), func(_ context.Context, tx *store.Tx) error {
-		for _, line := range lines {
-			line.ID, line.CreatedAt = store.NewID(), tx.Now
-			tx.QueueInsert(line)
+		rows := slices.Collect(maps.Values(lines))
+		if uncounted > 0 {
+			rows = append(rows, &store.AuditRow{Outcome: store.AuditRefused, Operation: "others", Times: uncounted})
+		}
+		for _, row := range rows {
+			row.ID, row.CreatedAt = store.NewID(), tx.Now
+			tx.QueueInsert(row)
 		}
 		return nil
 	})
 	if err != nil {
+		s.refusalCounts.restoreLines(lines, uncounted)
 		return fmt.Errorf("keep refusals: %w", err)
 	}
 	return nil
