@@ -1,0 +1,94 @@
+package underwriting_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
+	"parapet/model/modeltest"
+	"parapet/model/wire"
+)
+
+func TestPoliciesAreListedForTheirPartnerWithAndWithoutClaims(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	first, second := b.QuoteAndBind("quake-circle", nil), b.QuoteAndBind("cyclone-circle", nil)
+	theirs := b.ActingAs(b.Globex).QuoteAndBind("rain-excess", nil)
+	modeltest.ObserveQuake(b, "us1", "6.4", trigger.Final)
+	service := b.Service.Policies
+	list := func(who actor.Actor, f store.Filter) (ids []string) {
+		page := store.PageRequest{Limit: 1}
+		for {
+			full, err := service.List(t.Context(), who, f, page)
+			require.NoError(t, err)
+			bare, err := service.ListBare(t.Context(), who, f, page)
+			require.NoError(t, err)
+			require.Len(t, bare.Data, len(full.Data))
+			for i, p := range full.Data {
+				one, err := service.Get(t.Context(), who, p.ID)
+				require.NoError(t, err)
+				require.Equal(t, *one, p)
+				ids = append(ids, p.ID)
+				p.Claims = nil
+				require.Equal(t, p, bare.Data[i], "the same but for the claims")
+			}
+			if !full.HasMore {
+				return ids
+			}
+			page.Cursor = *full.NextCursor
+		}
+	}
+	require.Equal(t, []string{second.ID, first.ID}, list(b.Acme, store.Filter{}))
+	require.Equal(t, []string{theirs.ID, second.ID, first.ID}, list(b.Operator, store.Filter{}))
+	require.Equal(t, []string{theirs.ID}, list(b.Operator, store.Filter{Partner: "globex"}))
+	require.Equal(t, []string{first.ID}, list(b.Acme, store.Filter{Product: "quake-circle", Status: "active"}))
+	require.Empty(t, list(b.Acme, store.Filter{Status: "expired"}))
+	policy := b.Policy(first.ID)
+	require.Len(t, policy.Claims, 1)
+	require.EqualValues(t, 1, policy.ClaimsCount)
+	bare, err := service.BareByID(t.Context(), b.Acme, []string{first.ID, theirs.ID, "pol_"})
+	require.NoError(t, err)
+	require.Len(t, bare, 1)
+	require.EqualValues(t, 1, bare[first.ID].ClaimsCount)
+	require.Empty(t, bare[first.ID].Claims)
+	_, err = service.Get(t.Context(), b.Acme, theirs.ID)
+	require.Equal(t, apperr.CodeNotFound, modeltest.DomainError(t, err).Code)
+	_, err = service.List(t.Context(), b.Acme, store.Filter{Status: "paid"}, store.PageRequest{})
+	require.Equal(t, apperr.CodeParameterInvalid, modeltest.DomainError(t, err).Code)
+	unscoped := b.Acme
+	unscoped.Scopes = []actor.Scope{actor.ScopeQuotesWrite}
+	for _, read := range []func() error{
+		func() error { _, err := service.Get(t.Context(), unscoped, first.ID); return err },
+		func() error {
+			_, err := service.ListBare(t.Context(), unscoped, store.Filter{}, store.PageRequest{})
+			return err
+		},
+		func() error { _, err := service.BareByID(t.Context(), unscoped, []string{first.ID}); return err },
+	} {
+		require.Equal(t, apperr.CodeInsufficientScope, modeltest.DomainError(t, read()).Code)
+	}
+}
+
+func TestPhaseOfAListedPolicyIsThatOfNow(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithShippedProducts())
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"starts_at": b.Now().Add(48 * time.Hour).Format(time.RFC3339), "term": "P60D"})
+	phase := func() string {
+		listed, err := b.Service.Policies.List(t.Context(), b.Acme, store.Filter{}, store.PageRequest{})
+		require.NoError(t, err)
+		require.Equal(t, []wire.Policy{*b.Policy(policy.ID)}, listed.Data)
+		return listed.Data[0].CoverPhase
+	}
+	require.Equal(t, "scheduled", phase())
+	b.AdvanceClock(72 * time.Hour)
+	require.Equal(t, "waiting", phase())
+	b.AdvanceClock(8 * 24 * time.Hour)
+	require.Equal(t, "in_force", phase())
+	b.AdvanceClock(60 * 24 * time.Hour)
+	require.Equal(t, "ended", phase())
+}
