@@ -43,7 +43,7 @@ func AppendTimeline(tx *store.Tx, claim *ClaimRow, kind event.Type, event *uuid.
 	claim.TimelineSequence++
 	claim.TimelineUpdatedAt = &tx.Now
 	entries := store.Collect[TimelineRows](tx, store.TimelineCollection)
-	*entries = append(*entries, timelineRow{
+	*entries = append(*entries, &timelineRow{
 		ID: store.NewID(), Partner: claim.Partner, ClaimID: claim.ID, Sequence: claim.TimelineSequence,
 		Kind: kind, At: tx.Now, ActorKind: tx.Actor.Kind, ActorName: tx.Actor.DisplayName(),
 		Summary: summary, Data: text, EventID: event,
@@ -52,26 +52,10 @@ func AppendTimeline(tx *store.Tx, claim *ClaimRow, kind event.Type, event *uuid.
 }
 
 // TimelineRows are the entries that a transaction appends.
-type TimelineRows []timelineRow
+type TimelineRows []*timelineRow
 
 // QueueInsert implements rowCollection.
-func (entries *TimelineRows) QueueInsert(tx *store.Tx) {
-	n := len(*entries)
-	ids, claims, events := make([]uuid.UUID, n), make([]uuid.UUID, n), make([]*uuid.UUID, n)
-	partners, kinds, summaries, data := make([]string, n), make([]string, n), make([]string, n), make([]string, n)
-	actors, names := make([]string, n), make([]string, n)
-	sequences, times := make([]int64, n), make([]time.Time, n)
-	for i, e := range *entries {
-		ids[i], claims[i], events[i], partners[i], kinds[i] = e.ID, e.ClaimID, e.EventID, e.Partner, string(e.Kind)
-		summaries[i], data[i], actors[i], names[i] = e.Summary, string(e.Data), string(e.ActorKind), e.ActorName
-		sequences[i], times[i] = e.Sequence, e.At
-	}
-	tx.Batch.Queue(`insert into timeline_entries (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)
-		select id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data::json, event_id
-		from unnest($1::uuid[], $2::text[], $3::uuid[], $4::bigint[], $5::text[], $6::timestamptz[], $7::text[], $8::text[], $9::text[], $10::text[], $11::uuid[])
-			as e (id, partner, claim_id, sequence, kind, at, actor_kind, actor_name, summary, data, event_id)`,
-		ids, partners, claims, sequences, kinds, times, actors, names, summaries, data, events)
-}
+func (entries *TimelineRows) QueueInsert(tx *store.Tx) error { return tx.QueueInsertRows(*entries) }
 
 // SaveTimelinePosition saves a claim's timeline position when no other column changes.
 // The record's version stays.

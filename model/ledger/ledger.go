@@ -93,22 +93,17 @@ func AddPostings(tx *store.Tx, set PostingSet) {
 }
 
 // QueueInsert implements rowCollection. Postgres checks that the sets sum to zero.
-func (sets *PostingSets) QueueInsert(tx *store.Tx) {
-	n := 4 * len(*sets)
-	events, policies, claims, payouts := make([]uuid.UUID, 0, n), make([]uuid.UUID, 0, n), make([]*uuid.UUID, 0, n), make([]*uuid.UUID, 0, n)
-	partners, accounts, currencies := make([]string, 0, n), make([]string, 0, n), make([]string, 0, n)
-	amounts, times := make([]int64, 0, n), make([]time.Time, 0, n)
+func (sets *PostingSets) QueueInsert(tx *store.Tx) error {
+	rows := make([]*ledgerRow, 0, 4*len(*sets))
 	for _, set := range *sets {
 		for _, side := range set.Sides {
-			if side.amount == 0 {
-				continue
+			if side.amount != 0 {
+				rows = append(rows, &ledgerRow{
+					EventID: set.Event, Partner: set.Partner, Account: side.account, PolicyID: set.Policy, ClaimID: set.Claim, PayoutID: set.Payout,
+					Currency: set.Currency, Amount: side.amount, At: set.At,
+				})
 			}
-			events, policies, claims, payouts = append(events, set.Event), append(policies, set.Policy), append(claims, set.Claim), append(payouts, set.Payout)
-			partners, accounts, currencies = append(partners, set.Partner), append(accounts, string(side.account)), append(currencies, set.Currency)
-			amounts, times = append(amounts, side.amount), append(times, set.At)
 		}
 	}
-	tx.Batch.Queue(`insert into ledger_entries (event_id, partner, account, policy_id, claim_id, payout_id, currency, amount, at)
-		select * from unnest($1::uuid[], $2::text[], $3::text[], $4::uuid[], $5::uuid[], $6::uuid[], $7::text[], $8::bigint[], $9::timestamptz[])`,
-		events, partners, accounts, policies, claims, payouts, currencies, amounts, times)
+	return tx.QueueInsertRows(rows)
 }

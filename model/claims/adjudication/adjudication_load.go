@@ -206,25 +206,29 @@ func isApproved(r *claims.ClaimRow) bool {
 
 // save writes the results to the database in one statement per table.
 func (adj *adjudication) save(ctx context.Context) error {
-	writes := []struct {
+	for _, write := range []struct {
 		rows  int
-		write func() error
+		queue func() error
 	}{
-		{len(adj.newDeterminations), func() error { return store.InsertRows(ctx, adj.Tx, &adj.newDeterminations) }},
-		{len(adj.newClaims), func() error { return store.InsertRows(ctx, adj.Tx, &adj.newClaims) }},
+		{len(adj.newDeterminations), func() error { return adj.QueueInsertRows(adj.newDeterminations) }},
+		{len(adj.newClaims), func() error { return adj.QueueInsertRows(adj.newClaims) }},
 		{len(adj.changedClaims), func() error {
-			return adj.updateLocked(ctx, &adj.changedClaims, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at")
+			return adj.QueueUpdateRows(adj.changedClaims, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at", "version", "updated_at")
 		}},
-		{len(adj.changedPolicies), func() error { return adj.updateLocked(ctx, &adj.changedPolicies, "status", "limit_remaining") }},
-		{len(adj.newPayouts), func() error { return store.InsertRows(ctx, adj.Tx, &adj.newPayouts) }},
-	}
-	for _, w := range writes {
-		if w.rows == 0 {
+		{len(adj.changedPolicies), func() error {
+			return adj.QueueUpdateRows(adj.changedPolicies, "status", "limit_remaining", "version", "updated_at")
+		}},
+		{len(adj.newPayouts), func() error { return adj.QueueInsertRows(adj.newPayouts) }},
+	} {
+		if write.rows == 0 {
 			continue
 		}
-		if err := w.write(); err != nil {
+		if err := write.queue(); err != nil {
 			return fmt.Errorf("write claims: %w", err)
 		}
+	}
+	if err := adj.Flush(ctx); err != nil {
+		return fmt.Errorf("write claims: %w", err)
 	}
 	var declined []uuid.UUID
 	for _, c := range adj.changedClaims {
@@ -233,11 +237,4 @@ func (adj *adjudication) save(ctx context.Context) error {
 		}
 	}
 	return reevaluatePossibleDuplicates(ctx, adj.Tx, declined)
-}
-
-// updateLocked updates locked rows. It checks no version, because the lock prevents
-// concurrent changes.
-func (adj *adjudication) updateLocked(ctx context.Context, rows any, columns ...string) error {
-	_, err := adj.NewUpdate().Model(rows).Column(append(columns, "version", "updated_at")...).Bulk().Exec(ctx)
-	return err
 }

@@ -2,7 +2,7 @@ package store
 
 // rowCollection is rows that a subdomain collects during a transaction; QueueInsert
 // queues one statement for all of them before the commit.
-type rowCollection interface{ QueueInsert(tx *Tx) }
+type rowCollection interface{ QueueInsert(tx *Tx) error }
 
 // collectionOrder is the place of a collection in the order in which a commit writes them,
 // after the events that the rows refer to.

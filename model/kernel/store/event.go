@@ -49,21 +49,18 @@ func (tx *Tx) AppendEvent(kind event.Type, subject *RowHeader, object ResourceTy
 // ReserveEvents makes room for events, so that a large transaction copies none.
 func (tx *Tx) ReserveEvents(n int) { tx.events = make([]EventRow, 0, n) }
 
-// saveEvents writes all events and queues them for numbering in the order they were
-// recorded, in one statement for any number of events.
-func (tx *Tx) saveEvents() {
+// saveEvents queues the insert of all events and of their places in the order of
+// numbering, which is the order in which they were recorded.
+func (tx *Tx) saveEvents() error {
 	n := len(tx.events)
-	ids, subjects := make([]uuid.UUID, n), make([]uuid.UUID, n)
-	partners, types, objects := make([]string, n), make([]string, n), make([]string, n)
-	versions, times, data := make([]int64, n), make([]time.Time, n), make([][]byte, n)
-	for i, e := range tx.events {
-		ids[i], partners[i], types[i], objects[i] = e.ID, e.Partner, string(e.Type), e.SubjectType
-		subjects[i], versions[i], times[i], data[i] = e.SubjectID, e.SubjectVersion, e.OccurredAt, e.Data
+	rows, ids, partners := make([]*EventRow, n), make([]uuid.UUID, n), make([]string, n)
+	for i := range tx.events {
+		rows[i], ids[i], partners[i] = &tx.events[i], tx.events[i].ID, tx.events[i].Partner
 	}
-	tx.Batch.Queue(`with kept as (
-			insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
-			select * from unnest($1::uuid[], $2::text[], $3::text[], $4::text[], $5::uuid[], $6::bigint[], $7::timestamptz[], $8::bytea[]))
-		insert into event_outbox (partner, event_id)
-		select partner, id from unnest($1::uuid[], $2::text[]) with ordinality as e (id, partner, place) order by place`,
-		ids, partners, types, objects, subjects, versions, times, data)
+	if err := tx.QueueInsertRows(rows); err != nil {
+		return err
+	}
+	tx.Batch.Queue(`insert into event_outbox (partner, event_id)
+		select partner, id from unnest($1::uuid[], $2::text[]) with ordinality as e (id, partner, place) order by place`, ids, partners)
+	return nil
 }

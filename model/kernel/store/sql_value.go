@@ -2,13 +2,16 @@ package store
 
 import (
 	"context"
+	"reflect"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
 
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/bulk"
 	"parapet/model/money"
 )
 
@@ -44,6 +47,30 @@ func UuidArrayText(ids []uuid.UUID) string {
 func InsertRows(ctx context.Context, tx *Tx, rows any) error {
 	_, err := tx.NewInsert().Model(rows).Exec(ctx)
 	return err
+}
+
+// QueueInsertRows queues the insert of rows, a slice of pointers to one row type, for the
+// next flush. Its cost for each row is lower than that of InsertRows; see package bulk.
+func (tx *Tx) QueueInsertRows(rows any) error {
+	text, args, err := bulk.Insert(tx.tableOf(rows), rows)
+	if err == nil {
+		tx.Batch.Queue(text, args...)
+	}
+	return err
+}
+
+// QueueUpdateRows queues the update of columns of locked rows, a slice of pointers to one
+// row type, for the next flush. It checks no version.
+func (tx *Tx) QueueUpdateRows(rows any, columns ...string) error {
+	text, args, err := bulk.Update(tx.tableOf(rows), rows, columns...)
+	if err == nil {
+		tx.Batch.Queue(text, args...)
+	}
+	return err
+}
+
+func (tx *Tx) tableOf(rows any) *schema.Table {
+	return tx.Store.DB.Table(reflect.TypeOf(rows).Elem().Elem())
 }
 
 // LockBatch locks a batch of at most size rows, skipping rows that others have locked.

@@ -247,11 +247,16 @@ func (tx *Tx) EnqueueJob(job Job) { tx.Jobs = append(tx.Jobs, job) }
 // commits.
 func (tx *Tx) commit(ctx context.Context) error {
 	if len(tx.events) > 0 {
-		tx.saveEvents()
+		if err := tx.saveEvents(); err != nil {
+			return fmt.Errorf("write events: %w", err)
+		}
 	}
 	for _, rows := range tx.collected {
-		if rows != nil {
-			rows.QueueInsert(tx)
+		if rows == nil {
+			continue
+		}
+		if err := rows.QueueInsert(tx); err != nil {
+			return fmt.Errorf("write collected rows: %w", err)
 		}
 	}
 	if len(tx.Jobs) > 0 {
