@@ -94,7 +94,7 @@ func TestDamagedSealedBytesDoNotOpen(t *testing.T) {
 	_, err = keys.OpenBytes(append(sealed, 0), nil)
 	require.ErrorIs(t, err, ErrUnsealFailed)
 	for length := range 256 {
-		text := bytes.Repeat([]byte{byte(length)}, 1+length) //nolint:gosec // below 256
+		text := bytes.Repeat([]byte{byte(length)}, 1+length)
 		for _, sealed := range [][]byte{text[:length], text, append(text, text...)} {
 			_, err = keys.OpenBytes(sealed, nil)
 			require.ErrorIs(t, err, ErrUnsealFailed, "a key name of %d bytes in %d", length, len(sealed))

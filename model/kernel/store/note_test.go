@@ -95,13 +95,6 @@ func insertNotes(t *testing.T, s *store.Store, rows ...noteRow) {
 	}))
 }
 
-// countNotes counts the rows, deleted ones included.
-func countNotes(t *testing.T, db *store.Database) (n int) {
-	t.Helper()
-	require.NoError(t, db.Pool.QueryRow(t.Context(), "select count(*) from notes").Scan(&n))
-	return n
-}
-
 // newNote returns a row of a partner with the next id.
 func newNote(partner string) noteRow {
 	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)

@@ -234,14 +234,15 @@ type (
 
 var errNothingCollected = errors.New("nothing was collected")
 
-func (r *firstRows) QueueInsert(tx *store.Tx)  { queueNames(tx, r.names) }
-func (r *secondRows) QueueInsert(tx *store.Tx) { queueNames(tx, r.names) }
+func (r *firstRows) QueueInsert(tx *store.Tx) error  { return queueNames(tx, r.names) }
+func (r *secondRows) QueueInsert(tx *store.Tx) error { return queueNames(tx, r.names) }
 
 // queueNames inserts one note per name; the table orders them by their position.
-func queueNames(tx *store.Tx, names []string) {
+func queueNames(tx *store.Tx, names []string) error {
 	for _, name := range names {
 		tx.Batch.Queue("insert into notes (id, partner, product, position) select gen_random_uuid(), 'acme', $1, count(*) from notes", name)
 	}
+	return nil
 }
 
 func TestCollectedRowsAreWrittenInTheirOrderAfterEvents(t *testing.T) {
