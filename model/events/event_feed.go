@@ -132,7 +132,8 @@ func (s *Service) ByID(ctx context.Context, caller actor.Actor, ids []string) (m
 	})
 }
 
-// validate validates the filter and parses the subject's id; nil without one.
+// validate validates the filter, removes repeated types and parses the subject's id; nil
+// without one.
 func (f *Filter) validate(caller actor.Actor) (subject *uuid.UUID, err error) {
 	switch {
 	case caller.Kind == actor.KindPartner:
@@ -148,6 +149,8 @@ func (f *Filter) validate(caller actor.Actor) (subject *uuid.UUID, err error) {
 			return nil, apperr.InvalidParameter("types", fmt.Sprintf("There is no event type %q; see the catalogue.", kind))
 		}
 	}
+	// A repeated type would be probed twice, and its events would fill the page twice.
+	f.Types = slices.Compact(slices.Sorted(slices.Values(f.Types)))
 	if f.After < 0 {
 		return nil, InvalidSequence("event")
 	}
