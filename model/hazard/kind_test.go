@@ -73,7 +73,8 @@ func TestMeasuresOfEachKind(t *testing.T) {
 		require.Len(t, measures, len(want), kind)
 		for name, of := range want {
 			rule := measures[name]
-			require.Equal(t, of, bounds{rule.Min, rule.Max}, "%s %s", kind, name)
+			allowed := bounds{rule.Min, rule.Max}
+			require.Equal(t, of, allowed, "%s %s", kind, name)
 			require.Equal(t, required[name], rule.Required, "%s %s", kind, name)
 			switch {
 			case name == "magnitude":

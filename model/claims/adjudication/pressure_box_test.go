@@ -4,12 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
+	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
 )
 
@@ -61,4 +63,23 @@ func TestExplanationSaysHowFarOutsideOfTheBoxAStormPassed(t *testing.T) {
 	require.Equal(t, apperr.CodeTriggerNotMet, refused.Code)
 	require.Contains(t, refused.Detail, "it happened 111.20 km outside the insured box")
 	require.Equal(t, &wire.Measure{Value: "111.20", Unit: "km"}, refused.Extra["missed_by"])
+}
+
+// A policy on the other side of the antimeridian is found by its borders in any turn. No
+// shipped data prices such a box, so the test moves one.
+func TestStormAcrossTheAntimeridianFindsTheBox(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("cyclone-pressure", jamaica)
+	place := trigger.Place{Kind: trigger.InBox, Borders: trigger.Borders{West: 179.5, South: -18, East: -179.5, North: -16}}
+	footprint, _ := trigger.Footprint(place)
+	text, err := json.Marshal(place)
+	require.NoError(t, err)
+	_, err = b.DB.Pool.Exec(t.Context(), "update policies set cover = jsonb_set(cover::jsonb, '{place}', $1::jsonb)::json, footprint = $2::text::box",
+		string(text), capacity.PgBox(footprint))
+	require.NoError(t, err)
+	b.AdvanceClock(3 * modeltest.Day)
+	b.Observe(melissaFix(b, 12, -17, 179, "925"), melissaFix(b, 6, -17, -179.9, "930"))
+	b.RunJobs()
+	require.Equal(t, "925", b.OnlyClaim(policy).Determination.Index.Value)
 }

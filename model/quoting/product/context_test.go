@@ -212,6 +212,21 @@ func TestBoxReplacesTheCircle(t *testing.T) {
 	require.Equal(t, []string{"box"}, other.Ignored, "other products have no box")
 }
 
+func TestUninsurableBoxSuggestsAnotherBox(t *testing.T) {
+	t.Parallel()
+	const steps = `,"steps":[{"threshold":"1000","factor":"1"}]}`
+	for place, words := range map[string][2]string{
+		`,"box":{"west":-79,"south":17,"east":-76,"north":19}`: {"another or a smaller box", "location"},
+		`,"radius_km":120`: {"another location or a smaller radius_km", "box"},
+	} {
+		_, err := shippedProduct(t, "cyclone-pressure").Price([]byte(`{"partner":"a"`+place+steps), asOf, hazard.Shipped())
+		var uninsurable *pricing.UninsurableError
+		require.ErrorAs(t, err, &uninsurable)
+		require.Contains(t, uninsurable.Suggestion(), words[0])
+		require.NotContains(t, uninsurable.Suggestion(), words[1])
+	}
+}
+
 func TestContextDefaultsAreFilledInOnce(t *testing.T) {
 	t.Parallel()
 	for _, p := range product.Shipped() {
