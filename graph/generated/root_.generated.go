@@ -9150,7 +9150,7 @@ type Capacity {
   atRisk: Money
   "When it was set."
   updatedAt: DateTime!
-  "Who set it."
+  "The operator who set it."
   author: String!
   "The issuer; with author it identifies the operator. Null for Parapet itself."
   authorIssuer: String
@@ -9198,7 +9198,7 @@ input SetCapacityInput {
   clientMutationId: String
 }
 
-"What was set."
+"The answer of setCapacity."
 type SetCapacityPayload {
   "The capacity as it is now, without the sum at risk; null when it was removed."
   capacity: Capacity
@@ -9523,7 +9523,7 @@ type Message implements Node {
   createdAt: DateTime!
   "Id of the claim it is about."
   claimId: ID!
-  "Who wrote it."
+  "The author of the message."
   author: Actor!
   "The text, plain."
   body: String!
@@ -9924,14 +9924,14 @@ extend type Mutation {
   after one minute with the orders that may still reach a rail. The stop applies in both cases, and nothing else is sent.
   The same clientMutationId waits again. Scope operator. Errors: validation_failed, state_conflict.
   """
-  stopReleases("Why." input: StopReleasesInput!): StopReleasesPayload
+  stopReleases("The reason." input: StopReleasesInput!): StopReleasesPayload
   """
   Resume the release of payouts. The invariants are checked first: while one is violated, the mutation is refused unless you
   acknowledge that. The answer comes at once with a run, which makes the waiting payouts due in batches; read
   releaseResumption until it has an end. When the check takes longer than two seconds, it is part of the run and the stop
   lasts until then. A new stop ends the run. Scope operator. Errors: validation_failed, state_conflict.
   """
-  resumeReleases("Why." input: ResumeReleasesInput!): ResumeReleasesPayload
+  resumeReleases("The reason." input: ResumeReleasesInput!): ResumeReleasesPayload
 }
 
 "A rule that must always hold. Changed records are checked every minute, all records every hour."
@@ -9978,15 +9978,15 @@ type ReleaseStop {
   stoppedBy: String!
   "The issuer; with stoppedBy it identifies the operator. Null for parapet."
   stoppedByIssuer: String
-  "Why releases were stopped."
+  "The reason for the stop."
   reason: String!
   "Its end; null while it lasts."
   resumedAt: DateTime
-  "Who ended it."
+  "The operator who ended it."
   resumedBy: String
   "The issuer; with resumedBy it identifies the operator."
   resumedByIssuer: String
-  "Why it was ended."
+  "The reason for ending it."
   resumeReason: String
   "Whether it was ended although an invariant was violated."
   acknowledged: Boolean!
@@ -10018,7 +10018,7 @@ type ReleaseResumption {
   startedBy: String!
   "The issuer; with startedBy it identifies the operator."
   startedByIssuer: String
-  "Why releases are resumed."
+  "The reason for resuming releases."
   reason: String!
   "Whether violated invariants were acknowledged."
   acknowledge: Boolean!
@@ -10040,7 +10040,7 @@ input StopReleasesInput {
   clientMutationId: String
 }
 
-"What was stopped."
+"The answer of stopReleases."
 type StopReleasesPayload {
   "The stop."
   releaseStop: ReleaseStop!
@@ -10472,7 +10472,7 @@ type LedgerEntryEdge {
 
 extend type Mutation {
   "Stop the sale of cover by place, peril and time. What is bound stays in force. Scope operator. Errors: validation_failed."
-  declareMoratorium("What to stop." input: DeclareMoratoriumInput!): DeclareMoratoriumPayload
+  declareMoratorium("The moratorium to declare." input: DeclareMoratoriumInput!): DeclareMoratoriumPayload
   "End a moratorium before its time; one that is over stays as it is. Scope operator. Errors: not_found."
   liftMoratorium("The moratorium." input: LiftMoratoriumInput!): LiftMoratoriumPayload
   """
@@ -10556,7 +10556,7 @@ type MoratoriumRule {
   lasts: Duration!
   "When it was set."
   updatedAt: DateTime!
-  "Who set it."
+  "The author of the rule: an operator, or parapet for a shipped one."
   author: String!
   "The issuer; with author it identifies the operator. Null for Parapet itself."
   authorIssuer: String
@@ -10596,7 +10596,7 @@ input CircleInput {
   radiusKm: Float!
 }
 
-"What was declared."
+"The answer of declareMoratorium."
 type DeclareMoratoriumPayload {
   "The moratorium."
   moratorium: Moratorium!
@@ -10612,7 +10612,7 @@ input LiftMoratoriumInput {
   clientMutationId: String
 }
 
-"What was lifted."
+"The answer of liftMoratorium."
 type LiftMoratoriumPayload {
   "The moratorium as it is now."
   moratorium: Moratorium!
@@ -10640,7 +10640,7 @@ input MoratoriumRuleInput {
   lasts: Duration!
 }
 
-"What was set."
+"The answer of setMoratoriumRule."
 type SetMoratoriumRulePayload {
   "The rule as it is now; null when it was removed."
   rule: MoratoriumRule
@@ -10654,7 +10654,7 @@ type SetMoratoriumRulePayload {
   with its errors, the others are stored. Recording the same again changes nothing. Scope observations:write, of an operator
   or a data source. Errors: validation_failed.
   """
-  recordObservations("What was measured." input: RecordObservationsInput!): RecordObservationsPayload
+  recordObservations("The observations to record." input: RecordObservationsInput!): RecordObservationsPayload
   """
   Rehearse: record invented observations. Only your own policies see them, and they are evaluated and paid accordingly. A
   station's day may be up to 400 days after the real time: the clock of the development server, which all partners share,
@@ -10674,7 +10674,7 @@ input RehearseObservationsInput {
   clientMutationId: String
 }
 
-"What was rehearsed."
+"The answer of rehearseObservations."
 type RehearseObservationsPayload {
   "The result of each observation, in the order of the batch."
   results: [ObservationResult!]!
@@ -10702,7 +10702,7 @@ input ObservationInput {
   source: String!
   "The source's own id of the event. A storm's fixes share the storm's; a station's day is <station>/<day>."
   sourceEventId: String!
-  "What was measured."
+  "The kind of measurement."
   kind: ObservationKind!
   "When it happened. Required, unless an earthquake is retracted."
   occurredAt: DateTime
@@ -10738,7 +10738,7 @@ input MeasuredInput {
   unit: String!
 }
 
-"What was recorded."
+"The answer of recordObservations."
 type RecordObservationsPayload {
   "The result of each observation, in the order of the batch."
   results: [ObservationResult!]!
@@ -10901,11 +10901,11 @@ type Observation implements Node {
   updatedAt: DateTime!
   "Increases by one with each revision of the source."
   version: Long!
-  "Who measured."
+  "The source that reported it."
   source: String!
   "The source's own id of the event; a storm's fixes share it."
   sourceEventId: String!
-  "What was measured."
+  "The kind of measurement."
   kind: ObservationKind!
   "When it was measured."
   occurredAt: DateTime!
@@ -11250,7 +11250,7 @@ input WhatIfTemperatureDayInput {
   begun, the premium is reversed. Scope policies:write for a partner's own policy whose cover has not begun; operators can
   cancel any. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
-  cancelPolicy("What to cancel, and why." input: CancelPolicyInput!): CancelPolicyPayload
+  cancelPolicy("The policy to cancel, and the reason." input: CancelPolicyInput!): CancelPolicyPayload
   """
   Approve, defer or decline a claim that is opened or deferred. A claim of origin TRIGGER is approved with the amount of its
   determination, a claim of origin APPROVAL with the amount that you give; neither can exceed what is left of the limit.
@@ -11291,9 +11291,9 @@ extend type Claim {
 type OperatorAction {
   "When."
   at: DateTime!
-  "What was done."
+  "The operation that was called."
   operation: Operation!
-  "Who did it: the operator's client or person."
+  "The operator's client or person."
   author: String!
   "The issuer; with author it identifies the operator. Null when it was not recorded."
   authorIssuer: String
@@ -11351,7 +11351,7 @@ input CancelPolicyInput {
   clientMutationId: String
 }
 
-"What was cancelled."
+"The answer of cancelPolicy."
 type CancelPolicyPayload {
   "The policy as it is now."
   policy: Policy!
@@ -11389,7 +11389,7 @@ input DecideClaimInput {
   clientMutationId: String
 }
 
-"What was decided."
+"The answer of decideClaim."
 type DecideClaimPayload {
   "The claim as it is now."
   claim: Claim!
@@ -11409,7 +11409,7 @@ input WithdrawClaimInput {
   clientMutationId: String
 }
 
-"What was withdrawn."
+"The answer of withdrawClaim."
 type WithdrawClaimPayload {
   "The claim as it is now."
   claim: Claim!
@@ -11431,7 +11431,7 @@ input BlockPayoutInput {
   clientMutationId: String
 }
 
-"What was held."
+"The answer of blockPayout."
 type BlockPayoutPayload {
   "The payout as it is now."
   payout: Payout!
@@ -11467,7 +11467,7 @@ input PublishProductInput {
   clientMutationId: String
 }
 
-"What was published."
+"The answer of publishProduct."
 type PublishProductPayload {
   "The product, as quotes find it from now on."
   product: Product!
@@ -11922,7 +11922,7 @@ input MobileMoneyInput {
   provider: String!
 }
 
-"What was recorded."
+"The answer of recordPayoutMethod."
 type RecordPayoutMethodPayload {
   "The account, masked."
   payoutMethod: PayoutMethod!
@@ -11992,7 +11992,7 @@ extend type Mutation {
   policy in resource_id. Scope policies:write. Errors: not_found, quote_already_bound, quote_expired, validation_failed,
   capacity_exceeded, moratorium_active, reference_taken, partner_disabled.
   """
-  bindPolicy("What to bind." input: BindPolicyInput!): BindPolicyPayload
+  bindPolicy("The quote to bind." input: BindPolicyInput!): BindPolicyPayload
 }
 
 "Cover that was bound. The record is kept after the period of cover."
@@ -12114,7 +12114,7 @@ input BindPolicyInput {
   clientMutationId: String
 }
 
-"What was bound."
+"The answer of bindPolicy."
 type BindPolicyPayload {
   "The cover."
   policy: Policy!
@@ -12252,7 +12252,7 @@ type BookLine {
   currency: String!
   "How many are in force now."
   policiesInForce: Long!
-  "What is left of their limits."
+  "The sum of their remaining limits."
   limitAtRisk: Money!
   "Their whole premium."
   premiumInForce: Money!
@@ -12368,9 +12368,9 @@ type Product {
   version: Int!
   "When it was published."
   createdAt: DateTime!
-  "What it is called."
+  "The title of the product."
   title: String!
-  "What it does, in a sentence."
+  "A sentence about what the product pays for."
   summary: String!
   "The shape of the insured place by default; a context with a box insures a box instead of a circle."
   place: PlaceKind!
@@ -12536,7 +12536,7 @@ extend type Mutation {
   reserves nothing. Scope quotes:write. Errors: product_unknown, validation_failed, partner_mismatch, risk_uninsurable,
   reference_taken.
   """
-  createQuote("What to price." input: CreateQuoteInput!): CreateQuotePayload
+  createQuote("The cover to price." input: CreateQuoteInput!): CreateQuotePayload
 }
 
 "A priced offer of cover."
@@ -12805,7 +12805,7 @@ input CreateQuoteInput {
   clientMutationId: String
 }
 
-"What was priced."
+"The answer of createQuote."
 type CreateQuotePayload {
   "The offer."
   quote: Quote!
@@ -12907,7 +12907,7 @@ type RailAdoption {
   to: ID!
   "When it was proposed."
   proposedAt: DateTime!
-  "Who proposed it."
+  "The operator who proposed it."
   proposedBy: String!
   "The issuer; with proposedBy it identifies the operator."
   proposedByIssuer: String
@@ -12915,7 +12915,7 @@ type RailAdoption {
   reason: String!
   "When another operator confirmed it; it holds from then on."
   confirmedAt: DateTime
-  "Who confirmed it."
+  "The operator who confirmed it."
   confirmedBy: String
   "The issuer; with confirmedBy it identifies the operator."
   confirmedByIssuer: String
@@ -12935,7 +12935,7 @@ input AdoptRailInput {
   clientMutationId: String
 }
 
-"What was declared."
+"The answer of adoptRail."
 type AdoptRailPayload {
   "The adoption as it is now."
   adoption: RailAdoption!
@@ -12998,7 +12998,7 @@ type ReconciliationException {
   detail: String
   "When it was closed."
   closedAt: DateTime
-  "Who closed it."
+  "The operator who closed it."
   closedBy: String
   "The issuer; with closedBy it identifies the operator."
   closedByIssuer: String
@@ -13136,7 +13136,7 @@ input CloseReconciliationExceptionInput {
   clientMutationId: String
 }
 
-"What was closed."
+"The answer of closeReconciliationException."
 type CloseReconciliationExceptionPayload {
   "The exception as it is now."
   reconciliationException: ReconciliationException!
@@ -13257,7 +13257,7 @@ input ApprovePayoutInput {
   clientMutationId: String
 }
 
-"What was approved."
+"The answer of approvePayout."
 type ApprovePayoutPayload {
   "The payout as it is now."
   payout: Payout!
@@ -13303,7 +13303,7 @@ input ResolvePayoutInput {
   clientMutationId: String
 }
 
-"What was resolved."
+"The answer of resolvePayout."
 type ResolvePayoutPayload {
   "The payout as it is now."
   payout: Payout!
@@ -14025,7 +14025,7 @@ input CreateWebhookEndpointInput {
   clientMutationId: String
 }
 
-"What was created."
+"The answer of createWebhookEndpoint."
 type CreateWebhookEndpointPayload {
   "The endpoint."
   webhookEndpoint: WebhookEndpoint!
@@ -14059,7 +14059,7 @@ input ChangeWebhookEndpointInput {
   clientMutationId: String
 }
 
-"What was changed."
+"The answer of changeWebhookEndpoint."
 type ChangeWebhookEndpointPayload {
   "The endpoint as it is now."
   webhookEndpoint: WebhookEndpoint!
@@ -14075,7 +14075,7 @@ input DeleteWebhookEndpointInput {
   clientMutationId: String
 }
 
-"What was deleted."
+"The answer of deleteWebhookEndpoint."
 type DeleteWebhookEndpointPayload {
   "Id of the deleted endpoint."
   webhookEndpointId: ID!
