@@ -64,9 +64,10 @@ func TestDeterminationRecordHasTheUnitThatWasMeasured(t *testing.T) {
 func TestWhyATriggerIsNotMet(t *testing.T) {
 	t.Parallel()
 	five := new(decimal.NewFromInt(5))
-	outside := func(distance, radius float64) trigger.Determination {
-		return trigger.Determination{Reason: trigger.OutsidePlace, DistanceKM: &distance, RadiusKM: &radius}
+	outside := func(by *float64, radius *float64) trigger.Determination {
+		return trigger.Determination{Reason: trigger.OutsidePlace, DistanceKM: new(62.5), RadiusKM: radius, OutsideKM: by}
 	}
+	inside := outside(nil, new(50.0))
 	for name, tc := range map[string]struct {
 		facts    trigger.Occurrence
 		d        trigger.Determination
@@ -84,10 +85,11 @@ func TestWhyATriggerIsNotMet(t *testing.T) {
 			trigger.Determination{Reason: trigger.ThresholdNotMet, Missed: decimal.NewFromInt(2)},
 			"the index stays on the wrong side of its threshold", &wire.Measure{Value: "2", Unit: "mw"},
 		},
-		"too far":            {quakeAt("500"), outside(62.5, 50), "it happened 12.50 km outside the insured circle of 50 km", &wire.Measure{Value: "12.50", Unit: "km"}},
-		"at the edge, deep":  {quakeAt("100.5"), outside(50, 50), "it was 100.5 km deep; the policy covers earthquakes down to 100 km", &wire.Measure{Value: "0.5", Unit: "km"}},
-		"at the edge, depth": {quakeAt("100"), outside(50, 50), "nothing that the policy covers was measured at the insured place", nil},
-		"depth unknown":      {quakeAt(""), outside(1, 50), "nothing that the policy covers was measured at the insured place", nil},
+		"too far":            {quakeAt("500"), outside(new(12.5), new(50.0)), "it happened 12.50 km outside the insured circle of 50 km", &wire.Measure{Value: "12.50", Unit: "km"}},
+		"outside a box":      {quakeAt("500"), outside(new(7.0), nil), "it happened 7.00 km outside the insured box", &wire.Measure{Value: "7.00", Unit: "km"}},
+		"inside, deep":       {quakeAt("100.5"), inside, "it was 100.5 km deep; the policy covers earthquakes down to 100 km", &wire.Measure{Value: "0.5", Unit: "km"}},
+		"inside, not deeper": {quakeAt("100"), inside, "nothing that the policy covers was measured at the insured place", nil},
+		"depth unknown":      {quakeAt(""), inside, "nothing that the policy covers was measured at the insured place", nil},
 		"no distance":        {trigger.Occurrence{}, trigger.Determination{Reason: trigger.OutsidePlace}, "nothing that the policy covers was measured at the insured place", nil},
 		"too early": {
 			quakeAt("10"),
@@ -113,7 +115,7 @@ func TestWhyATriggerIsNotMet(t *testing.T) {
 	require.Contains(t, late.Detail, "to 2027-02-02T03:04:05.000678Z: at 2027-03-02", "cover ends when it is cancelled")
 	deep := quakePolicy()
 	deep.Cover.Trigger.MaximumDepthKM = nil
-	require.Nil(t, claims.MissedBy(deep, quakeAt("600"), outside(1, 50), wire.Determination{}), "without a limit no earthquake is too deep")
+	require.Nil(t, claims.MissedBy(deep, quakeAt("600"), inside, wire.Determination{}), "without a limit no earthquake is too deep")
 }
 
 // Anyone who has the receipt can compute its hash, which the claim shows.
