@@ -146,6 +146,7 @@ func TestRunKeepsOrHandsOverWhatIsDue(t *testing.T) {
 	next := lastRun(t, b)
 	require.NotEqual(t, job.LeaseID, next.LeaseID)
 	require.Nil(t, fetch(t, b, job), "the former run holds no lease")
+	require.False(t, next.Failing, "no attempt has failed")
 	saveResult(t, b, next, fetch(t, b, next), webhooks.AttemptResult{})
 	require.False(t, end(t, b, next, true))
 	require.Equal(t, next, lastRun(t, b), "nothing is due before the next attempt")

@@ -85,7 +85,7 @@ func TestSnapshotShowsOneInstantAndWritesNothing(t *testing.T) {
 	s, _ := openNotes(t)
 	require.NoError(t, s.ReadSnapshot(t.Context(), func(ctx context.Context, snapshot bun.Tx, now time.Time) error {
 		require.ErrorIs(t, dbconn.RequireNoTransaction(ctx), dbconn.ErrInTransaction)
-		insertNotes(t, s, newNote("acme"))
+		insertNotes(t, s, newNote("acme")) //nolint:contextcheck // another transaction
 		n, err := snapshot.NewSelect().Model((*noteRow)(nil)).Count(ctx)
 		require.NoError(t, err)
 		require.Zero(t, n, "a change after its beginning")

@@ -60,11 +60,11 @@ func TestRequestWithAKeyInUseIsRefused(t *testing.T) {
 	s, _ := openNotes(t)
 	acme := modeltest.WithKey(modeltest.Partner("acme"), "k1", "a")
 	require.NoError(t, s.InTx(t.Context(), acme, func(context.Context, *store.Tx) error {
-		_, err := answer(t, s, acme, "second")
+		_, err := answer(t, s, acme, "second") //nolint:contextcheck // another request
 		refusal := modeltest.DomainError(t, err)
 		require.Equal(t, apperr.CodeIdempotencyInFlight, refusal.Code)
 		require.Equal(t, time.Second, refusal.RetryAfter)
-		_, err = answer(t, s, modeltest.WithKey(modeltest.Partner("acme"), "k2", "a"), "other")
+		_, err = answer(t, s, modeltest.WithKey(modeltest.Partner("acme"), "k2", "a"), "other") //nolint:contextcheck // another request
 		require.NoError(t, err)
 		return nil
 	}))

@@ -61,7 +61,7 @@ func TestLockedRowCannotBeLockedTwice(t *testing.T) {
 	insertNotes(t, s, row)
 	require.NoError(t, inTx(t, s, func(ctx context.Context, tx *store.Tx) error {
 		require.NoError(t, tx.LockRow(ctx, new(noteRow), row.ID, store.ResourceMessage))
-		return inTx(t, s, func(ctx context.Context, other *store.Tx) error {
+		return inTx(t, s, func(ctx context.Context, other *store.Tx) error { //nolint:contextcheck // another transaction
 			var free []*noteRow
 			require.NoError(t, store.LockBatch(other.NewSelect().Model(&free), 10).Scan(ctx))
 			require.Empty(t, free, "rows that others have locked are skipped")

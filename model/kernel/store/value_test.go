@@ -83,7 +83,8 @@ func TestRecordIDsSortByTimeAndOrdinal(t *testing.T) {
 		lowest := store.LowestIDAt(time.UnixMicro(b.micros))
 		require.Equal(t, a.micros >= b.micros, bytes.Compare(idA[:], lowest[:]) >= 0, "a period of time is a range of ids")
 	})
-	require.NotEqual(t, store.NewRecordID(time.Unix(1, 0), 1), store.NewRecordID(time.Unix(1, 0), 1))
+	first, second := store.NewRecordID(time.Unix(1, 0), 1), store.NewRecordID(time.Unix(1, 0), 1)
+	require.NotEqual(t, first, second, "of two transactions at one instant")
 	require.Equal(t, store.LowestIDAt(time.Unix(0, 0)), store.LowestIDAt(time.Unix(-1, 0)), "ids begin in 1970")
 }
 

@@ -44,7 +44,8 @@ func TestOnlyMembersBelowTheRecordAreReplaced(t *testing.T) {
 	rule := newRedactionRule("message", nil)
 	got, err := redactJSON([]byte(`{"body":"kept","object":{"body":"Dear Ann"},"objects":{"body":"kept"}}`), "/object", rule)
 	require.NoError(t, err)
-	require.Equal(t, `{"body":"kept","object":{"body":"erased"},"objects":{"body":"kept"}}`, string(got))
+	want := `{"body":"kept","object":{"body":"erased"},"objects":{"body":"kept"}}`
+	require.Equal(t, want, string(got))
 }
 
 func TestBrokenRecordIsNotRedacted(t *testing.T) {
