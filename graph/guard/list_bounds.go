@@ -70,7 +70,7 @@ var listBounds = map[string]listBound{
 	"WorkedExample.storm":                 {entries: 20},
 	"Observation.measures":                {entries: 7},
 	"ObservationResult.errors":            {entries: 10},
-	"PayoutApproval.given":                {entries: 2},
+	"PayoutApproval.approvals":            {entries: 2},
 	"Delivery.attempts":                   {entries: 20},
 	"ReconcilePayload.results":            {entries: 8},
 	"RecordObservationsPayload.results":   {entries: occurrence.MaxObservations},
