@@ -45,7 +45,7 @@ func TestEveryListIsBounded(t *testing.T) {
 		}
 	}
 	slices.Sort(all)
-	require.Equal(t, all, guard.BoundedLists(), "give each list its bound in lists.go, and take out those that are no more")
+	require.Equal(t, all, guard.BoundedLists(), "give each list its bound in list_bounds.go, and take out those that are no more")
 }
 
 func TestListCostEqualsMaxLength(t *testing.T) {
