@@ -268,9 +268,15 @@ func (d *fixture) costCorpus(t *testing.T) map[string]string {
 // fragmentsOf returns the fragments at the end of a document.
 func fragmentsOf(document string) string { return document[strings.Index(document, "\nfragment "):] }
 
+// raceDetector is set in a binary with the race detector.
+var raceDetector bool
+
 // TestNoDocumentAllocatesMoreThan16MiB does not run in parallel, because it measures
 // what the process allocates. CPU time is printed only: it depends on the machine.
 func TestNoDocumentAllocatesMoreThan16MiB(t *testing.T) { //nolint:paralleltest // see above
+	if raceDetector {
+		t.Skip("the race detector allocates, too")
+	}
 	d := newFixture(t, modeltest.WithoutChecks())
 	d.fillLarge(t)
 	documents := d.costCorpus(t)
