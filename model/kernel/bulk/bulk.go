@@ -1,14 +1,15 @@
 // Package bulk writes any number of rows of one type in one statement. Each column is one
 // array argument, so that the text of the statement does not depend on the number of
-// rows: Postgres parses and plans it once per connection.
+// rows: it is built once, and Postgres parses and plans it once per connection.
 //
-// Insert and Update build the statement and its arguments from the columns of the row
-// type, which bun reads from the struct. They use neither a connection nor a clock.
+// The statements and the arguments follow from the columns of the row type, which bun
+// reads from the struct. The package uses neither a connection nor a clock.
 package bulk
 
 import (
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,91 +20,68 @@ import (
 	"parapet/model/wire"
 )
 
-// Insert returns the statement that inserts rows, a slice of pointers to structs of the
-// table's type, and its arguments. Errors: a value that is not JSON.
-func Insert(table *schema.Table, rows any) (statement string, args []any, err error) {
-	columns, err := collectColumns(table.Fields, reflect.ValueOf(rows))
-	if err != nil {
-		return "", nil, err
-	}
-	statement = fmt.Sprintf("insert into %s (%s) select %s from %s", table.SQLName, columns.names(), columns.values(), columns.from())
-	return statement, columns.args(), nil
+// InsertStatement returns the statement that inserts rows of a table. Its arguments are
+// those of all fields of the table.
+func InsertStatement(table *schema.Table) string {
+	values := joinFields(table.Fields, func(f *schema.Field, _ int) string { return "n." + string(f.SQLName) + typeOf(f).cast })
+	return fmt.Sprintf("insert into %s (%s) select %s from %s", table.SQLName, joinNames(table.Fields), values, unnest(table.Fields))
 }
 
-// Update returns the statement that writes the named columns of rows, found by their
-// primary keys, and its arguments. It checks neither version nor state: the caller holds
-// the locks of the rows. Errors: a value that is not JSON.
-func Update(table *schema.Table, rows any, names ...string) (statement string, args []any, err error) {
-	keys := len(table.PKs)
-	fields := append([]*schema.Field{}, table.PKs...)
-	for _, name := range names {
+// UpdateStatement returns the statement that writes columns of rows of a table, which it
+// finds by their primary keys. Its arguments are those of UpdateFields. It checks neither
+// version nor state: the caller holds the locks of the rows.
+func UpdateStatement(table *schema.Table, columns ...string) string {
+	fields := UpdateFields(table, columns...)
+	written := fields[len(table.PKs):]
+	set := joinFields(written, func(f *schema.Field, _ int) string {
+		return fmt.Sprintf("%s = n.%s%s", f.SQLName, f.SQLName, typeOf(f).cast)
+	})
+	keys := make([]string, len(table.PKs))
+	for i, f := range table.PKs {
+		keys[i] = fmt.Sprintf("t.%s = n.%s", f.SQLName, f.SQLName)
+	}
+	return fmt.Sprintf("update %s as t set %s from %s where %s", table.SQLName, set, unnest(fields), strings.Join(keys, " and "))
+}
+
+// UpdateFields returns the primary keys of a table and the named columns.
+func UpdateFields(table *schema.Table, columns ...string) []*schema.Field {
+	fields := slices.Clone(table.PKs)
+	for _, name := range columns {
 		fields = append(fields, table.LookupField(name))
 	}
-	columns, err := collectColumns(fields, reflect.ValueOf(rows))
-	if err != nil {
-		return "", nil, err
-	}
-	where, set := make([]string, keys), make([]string, len(names))
-	for i, c := range columns {
-		if i < keys {
-			where[i] = fmt.Sprintf("t.%s = n.%s", c.name, c.name)
-		} else {
-			set[i-keys] = fmt.Sprintf("%s = n.%s", c.name, c.name+c.cast)
-		}
-	}
-	statement = fmt.Sprintf("update %s as t set %s from %s where %s", table.SQLName, strings.Join(set, ", "), columns.from(), strings.Join(where, " and "))
-	return statement, columns.args(), nil
+	return fields
 }
 
-// column is the values of one column.
-type column struct {
-	name  string
-	array string // type of the argument
-	cast  string // from an element of the argument to the column's type; empty if Postgres casts it
-	arg   any
-}
-
-type columnSet []column
-
-func (all columnSet) names() string {
-	return all.join(func(c column, _ int) string { return c.name })
-}
-
-func (all columnSet) values() string {
-	return all.join(func(c column, _ int) string { return "n." + c.name + c.cast })
-}
-
-func (all columnSet) from() string {
-	arrays := all.join(func(c column, i int) string { return fmt.Sprintf("$%d::%s", i+1, c.array) })
-	return fmt.Sprintf("unnest(%s) as n (%s)", arrays, all.names())
-}
-
-func (all columnSet) join(format func(c column, i int) string) string {
-	parts := make([]string, len(all))
-	for i, c := range all {
-		parts[i] = format(c, i)
-	}
-	return strings.Join(parts, ", ")
-}
-
-func (all columnSet) args() []any {
-	args := make([]any, len(all))
-	for i, c := range all {
-		args[i] = c.arg
-	}
-	return args
-}
-
-func collectColumns(fields []*schema.Field, rows reflect.Value) (columnSet, error) {
-	columns := make(columnSet, len(fields))
+// Arguments returns an array for each field with its values in the rows, a slice of
+// pointers to structs of the table's type. Errors: a value that is not JSON.
+func Arguments(fields []*schema.Field, rows any) ([]any, error) {
+	args := make([]any, len(fields))
 	for i, field := range fields {
-		c, err := collectColumn(field, rows)
+		values, err := collectValues(field, reflect.ValueOf(rows))
 		if err != nil {
 			return nil, fmt.Errorf("column %s: %w", field.Name, err)
 		}
-		columns[i] = c
+		args[i] = values
 	}
-	return columns, nil
+	return args, nil
+}
+
+// unnest returns the arguments as a table n with a row for each row.
+func unnest(fields []*schema.Field) string {
+	arrays := joinFields(fields, func(f *schema.Field, i int) string { return fmt.Sprintf("$%d::%s", i+1, typeOf(f).array) })
+	return fmt.Sprintf("unnest(%s) as n (%s)", arrays, joinNames(fields))
+}
+
+func joinNames(fields []*schema.Field) string {
+	return joinFields(fields, func(f *schema.Field, _ int) string { return string(f.SQLName) })
+}
+
+func joinFields(fields []*schema.Field, format func(f *schema.Field, i int) string) string {
+	parts := make([]string, len(fields))
+	for i, f := range fields {
+		parts[i] = format(f, i)
+	}
+	return strings.Join(parts, ", ")
 }
 
 var (
@@ -112,53 +90,59 @@ var (
 	jsonType = reflect.TypeFor[jsontext.Value]()
 )
 
-// collectColumn collects a column of all rows. An element is a pointer to the value in its
-// row, or nil for null, so that no value is copied.
-func collectColumn(field *schema.Field, rows reflect.Value) (column, error) {
-	c := column{name: string(field.SQLName)}
+// columnType is how the values of a column are sent.
+type columnType struct {
+	array   string       // type of the argument
+	cast    string       // from an element of the argument to the column's type; empty if Postgres casts it
+	element reflect.Type // of the argument; nil for values in their text form
+}
+
+func typeOf(field *schema.Field) columnType {
 	of := field.StructField.Type
 	if of.Kind() == reflect.Pointer {
 		of = of.Elem()
 	}
 	switch {
 	case field.UserSQLType == "json" || of == jsonType:
-		c.array, c.cast = "text[]", "::json"
-		return c, c.collectTexts(field, rows)
+		return columnType{array: "text[]", cast: "::json"}
 	case field.UserSQLType == "date":
-		c.array, c.cast = "text[]", "::date"
-		return c, c.collectTexts(field, rows)
+		return columnType{array: "text[]", cast: "::date"}
 	case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.String:
-		c.array, c.cast = "text[]", "::text[]"
-		return c, c.collectTexts(field, rows)
-	}
-	var element reflect.Type
-	switch {
+		return columnType{array: "text[]", cast: "::text[]"}
 	case of == uuidType:
-		c.array, element = "uuid[]", of
+		return columnType{array: "uuid[]", element: of}
 	case of == timeType:
-		c.array, element = "timestamptz[]", of
+		return columnType{array: "timestamptz[]", element: of}
 	case of.Kind() == reflect.String:
-		c.array, element = "text[]", reflect.TypeFor[string]()
+		return columnType{array: "text[]", element: reflect.TypeFor[string]()}
 	case of.Kind() == reflect.Int64:
-		c.array, element = "bigint[]", reflect.TypeFor[int64]()
+		return columnType{array: "bigint[]", element: reflect.TypeFor[int64]()}
 	case of.Kind() == reflect.Int:
-		c.array, element = "bigint[]", reflect.TypeFor[int]()
+		return columnType{array: "bigint[]", element: reflect.TypeFor[int]()}
 	case of.Kind() == reflect.Bool:
-		c.array, element = "boolean[]", reflect.TypeFor[bool]()
+		return columnType{array: "boolean[]", element: reflect.TypeFor[bool]()}
 	case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.Uint8:
-		c.array, element = "bytea[]", reflect.TypeFor[[]byte]()
+		return columnType{array: "bytea[]", element: reflect.TypeFor[[]byte]()}
 	default:
 		panic(fmt.Sprintf("bulk: no array for column %s of type %s", field.Name, of)) // programming error; the tests write every row type
 	}
-	pointer := reflect.PointerTo(element)
+}
+
+// collectValues collects a column of all rows. An element is a pointer to the value in its
+// row, or nil for null, so that no value is copied.
+func collectValues(field *schema.Field, rows reflect.Value) (any, error) {
+	of := typeOf(field)
+	if of.element == nil {
+		return collectTexts(field, rows, of.cast)
+	}
+	pointer := reflect.PointerTo(of.element)
 	values := reflect.MakeSlice(reflect.SliceOf(pointer), rows.Len(), rows.Len())
 	for i := range rows.Len() {
 		if value, ok := presentValue(field, rows.Index(i).Elem()); ok {
 			values.Index(i).Set(value.Addr().Convert(pointer))
 		}
 	}
-	c.arg = values.Interface()
-	return c, nil
+	return values.Interface(), nil
 }
 
 // presentValue returns a column's value in a row, and false for null.
@@ -178,25 +162,24 @@ func presentValue(field *schema.Field, row reflect.Value) (reflect.Value, bool) 
 }
 
 // collectTexts collects values in their text form, which Postgres casts.
-func (c *column) collectTexts(field *schema.Field, rows reflect.Value) error {
+func collectTexts(field *schema.Field, rows reflect.Value, cast string) ([]*string, error) {
 	texts := make([]*string, rows.Len())
 	for i := range texts {
 		value, ok := presentValue(field, rows.Index(i).Elem())
 		if !ok {
 			continue
 		}
-		text, err := c.formatText(value)
+		text, err := formatText(value, cast)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		texts[i] = &text
 	}
-	c.arg = texts
-	return nil
+	return texts, nil
 }
 
-func (c *column) formatText(value reflect.Value) (string, error) {
-	switch c.cast {
+func formatText(value reflect.Value, cast string) (string, error) {
+	switch cast {
 	case "::date":
 		return value.Interface().(time.Time).Format(time.DateOnly), nil //nolint:forcetypeassert // columns of type date are times
 	case "::text[]":

@@ -2,6 +2,7 @@ package store
 
 import (
 	"context"
+	"fmt"
 	"reflect"
 	"time"
 
@@ -52,17 +53,21 @@ func InsertRows(ctx context.Context, tx *Tx, rows any) error {
 // QueueInsertRows queues the insert of rows, a slice of pointers to one row type, for the
 // next flush. Its cost for each row is lower than that of InsertRows; see package bulk.
 func (tx *Tx) QueueInsertRows(rows any) error {
-	text, args, err := bulk.Insert(tx.tableOf(rows), rows)
-	if err == nil {
-		tx.Batch.Queue(text, args...)
-	}
-	return err
+	table := tx.tableOf(rows)
+	text := tx.Store.Statements.Get(rows, "insert rows", func() string { return bulk.InsertStatement(table) })
+	return tx.queueRows(text, table.Fields, rows)
 }
 
 // QueueUpdateRows queues the update of columns of locked rows, a slice of pointers to one
 // row type, for the next flush. It checks no version.
 func (tx *Tx) QueueUpdateRows(rows any, columns ...string) error {
-	text, args, err := bulk.Update(tx.tableOf(rows), rows, columns...)
+	table := tx.tableOf(rows)
+	text := tx.Store.Statements.Get(rows, fmt.Sprint("update rows", columns), func() string { return bulk.UpdateStatement(table, columns...) })
+	return tx.queueRows(text, bulk.UpdateFields(table, columns...), rows)
+}
+
+func (tx *Tx) queueRows(text string, fields []*schema.Field, rows any) error {
+	args, err := bulk.Arguments(fields, rows)
 	if err == nil {
 		tx.Batch.Queue(text, args...)
 	}
