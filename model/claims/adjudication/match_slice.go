@@ -36,7 +36,7 @@ type SliceRow struct {
 const MatchBatchSize = 1000
 
 // DecideSlices decides slices of any occurrences until none is due. Worker distinguishes
-// the jobs that may run beside each other: a queue holds one unfinished job for each.
+// the jobs that may run at the same time: a queue holds one unfinished job for each.
 type DecideSlices struct {
 	Worker int `json:"worker"`
 }
@@ -44,7 +44,7 @@ type DecideSlices struct {
 // Kind is the job's stable name.
 func (DecideSlices) Kind() string { return "decide_slices" }
 
-// sliceWorkers is how many DecideSlices jobs may run beside each other.
+// sliceWorkers is how many DecideSlices jobs may run at the same time.
 const sliceWorkers = 4
 
 // enqueueSliceWorkers enqueues DecideSlices jobs for a number of due slices.
@@ -61,16 +61,11 @@ const sliceRetention = 24 * time.Hour
 // SweepSlices enqueues jobs for due slices that no worker has locked, deletes old slices
 // that are done, and returns how many it deleted.
 func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
-	due, err := tx.NewSelect().Model((*SliceRow)(nil)).Column("number").Where("ms.done_at is null").Where("ms.due_at <= ?", tx.Clock).
-		OrderExpr("ms.candidates, ms.occurrence_id, ms.version, ms.number").Limit(sliceWorkers).For("KEY SHARE SKIP LOCKED").Exec(ctx)
-	if err != nil {
+	var due []SliceRow
+	if err := store.LockBatch(selectDueSlices(tx, &due).Column("number"), sliceWorkers).Scan(ctx); err != nil {
 		return 0, fmt.Errorf("find due slices: %w", err)
 	}
-	n, err := due.RowsAffected()
-	if err != nil {
-		return 0, err
-	}
-	enqueueSliceWorkers(tx, int(n))
+	enqueueSliceWorkers(tx, len(due))
 	if err := completeMatchings(ctx, tx, nil); err != nil {
 		return 0, err
 	}
@@ -137,19 +132,24 @@ func recoverPanic(err *error) {
 // lockNextSlice locks the next due slice that no other transaction has locked; nil if
 // there is none.
 func lockNextSlice(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) (*SliceRow, error) {
-	slice := new(SliceRow)
-	q := tx.NewSelect().Model(slice).Where("ms.done_at is null").Where("ms.due_at <= ?", tx.Clock)
+	var due []SliceRow
+	q := selectDueSlices(tx, &due)
 	if occurrences != nil {
 		q = q.Where("ms.occurrence_id in (?)", bun.List(occurrences))
 	}
-	err := q.OrderExpr("ms.candidates, ms.occurrence_id, ms.version, ms.number").Limit(1).For("UPDATE SKIP LOCKED").Scan(ctx)
-	if store.IsNoRows(err) {
-		return nil, nil
-	}
-	if err != nil {
+	if err := store.LockBatch(q, 1).Scan(ctx); err != nil {
 		return nil, fmt.Errorf("lock a slice: %w", err)
 	}
-	return slice, nil
+	if len(due) == 0 {
+		return nil, nil
+	}
+	return &due[0], nil
+}
+
+// selectDueSlices selects due slices in the order in which they are decided.
+func selectDueSlices(tx *store.Tx, rows *[]SliceRow) *bun.SelectQuery {
+	return tx.NewSelect().Model(rows).Where("ms.done_at is null").Where("ms.due_at <= ?", tx.Clock).
+		OrderExpr("ms.candidates, ms.occurrence_id, ms.version, ms.number")
 }
 
 // decideSlice decides the policies of a locked slice that the occurrence affects. It
