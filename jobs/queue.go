@@ -77,8 +77,6 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []store.Job) err
 		switch job := job.(type) {
 		case adjudication.DecideSlices:
 			opts.UniqueOpts = uniqueWhileUnfinished
-			unique = append(unique, river.InsertManyParams{Args: job, InsertOpts: opts})
-			continue
 		case webhooks.DeliverEndpoint:
 			if job.Failing {
 				opts.Queue = queueFailing
@@ -89,11 +87,13 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []store.Job) err
 			}
 			if job.Requeued {
 				opts.UniqueOpts = uniqueWhileUnfinished
-				unique = append(unique, river.InsertManyParams{Args: job, InsertOpts: opts})
-				continue
 			}
 		}
-		usual = append(usual, river.InsertManyParams{Args: job, InsertOpts: opts})
+		if opts.UniqueOpts.ByArgs {
+			unique = append(unique, river.InsertManyParams{Args: job, InsertOpts: opts})
+		} else {
+			usual = append(usual, river.InsertManyParams{Args: job, InsertOpts: opts})
+		}
 	}
 	return conn.Raw(func(driver any) error {
 		pg := driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see cmd
