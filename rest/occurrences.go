@@ -22,10 +22,9 @@ type explanationRequest struct {
 }
 
 type whatIfFields struct {
-	Earthquake *whatIfEarthquakeFields `json:"earthquake,omitzero" doc:"An earthquake with final values."`
-	Storm      *whatIfStormFields      `json:"storm,omitzero" doc:"A storm's track."`
-	Rain       *whatIfRainFields       `json:"rain,omitzero" doc:"Days at a station, added to the days that its source reported: a day that you give replaces the reported one."`
-	// Temperature is the same for temperatures.
+	Earthquake  *whatIfEarthquakeFields  `json:"earthquake,omitzero" doc:"An earthquake with final values."`
+	Storm       *whatIfStormFields       `json:"storm,omitzero" doc:"A storm's track."`
+	Rain        *whatIfRainFields        `json:"rain,omitzero" doc:"Days at a station, added to the days that its source reported: a day that you give replaces the reported one."`
 	Temperature *whatIfTemperatureFields `json:"temperature,omitzero" doc:"Temperatures of days at a station, added to the days that its source reported: a day that you give replaces the reported one."`
 }
 

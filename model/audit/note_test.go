@@ -66,7 +66,7 @@ func TestOperatorActionNamesAuthorAndReason(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	require.NoError(t, b.Service.InTx(t.Context(), b.Operator, func(_ context.Context, tx *store.Tx) error {
-		audit.RecordOperatorAction(tx, audit.OperatorActionRow{Operation: audit.OperationDisablePartner, Partner: "acme", Note: new("The contract ended."), Author: "nobody"})
+		audit.RecordOperatorAction(tx, audit.OperatorActionRow{Operation: audit.OperationDisablePartner, Partner: "acme", Note: new("The contract ended."), Author: "unknown"})
 		return nil
 	}))
 	var author, operation string

@@ -137,9 +137,9 @@ func (b Box) isOnParallel(p Point) bool {
 	return b.hasLongitude(borderSlack, p) || math.Abs(p.Latitude) >= 90-borderSlack
 }
 
-// mayTouch excludes most segments without trigonometry; a pole has every longitude. Between two points less than 30
-// degrees of longitude apart no great circle runs more than a degree poleward of both:
-// atan(tan φ / cos 15°) − φ < 1° for every φ.
+// mayTouch excludes most segments without trigonometry; a pole has every longitude. Between
+// two points less than 30 degrees of longitude apart no great circle runs more than a degree
+// poleward of both: atan(tan φ / cos 15°) − φ < 1° for every φ.
 func (b Box) mayTouch(a, z Point) bool {
 	width := math.Remainder(z.Longitude-a.Longitude, 360)
 	if math.Abs(width) > 30 || math.Max(math.Abs(a.Latitude), math.Abs(z.Latitude)) >= 90-borderSlack {

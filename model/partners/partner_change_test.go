@@ -54,7 +54,7 @@ func TestPartnersAreManagedByOperatorsOnly(t *testing.T) {
 		}
 	}
 	require.Empty(t, modeltest.ListAudit(t, b, audit.Filter{}))
-	in.Slug = "nobody"
+	in.Slug = "unknown"
 	_, err := b.Service.Partners.Disable(t.Context(), b.Operator, in)
 	require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(err))
 }

@@ -143,7 +143,7 @@ func TestOverduePayoutIsRequeuedOnceAMinute(t *testing.T) {
 	require.Len(t, requeued(t, b, payouts.RequeuePendingPayouts), 1)
 	modeltest.ExecSQL(t, b, "update payouts set next_attempt_at = business_now() - interval '1 second', requeued_at = business_now() - interval '2 seconds'")
 	wait(30 * time.Second)
-	require.Len(t, requeued(t, b, payouts.RequeuePendingPayouts), 1, "a new time counts anew")
+	require.Len(t, requeued(t, b, payouts.RequeuePendingPayouts), 1, "a new time is requeued at once")
 }
 
 func TestPayoutInFlightIsRequeuedAfterItsLease(t *testing.T) {

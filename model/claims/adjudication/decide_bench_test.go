@@ -19,10 +19,11 @@ import (
 	"parapet/model/modeltest"
 )
 
-// hits is the number of policies that the earthquake of BenchmarkDecideHits pays.
-var workers = flag.Int("slice-workers", 2, "workers of BenchmarkDecideHits")
-
-var hits = flag.Int("hits", 2_000, "policies that an earthquake pays in BenchmarkDecideHits")
+// hits and workers are the size of BenchmarkDecideHits.
+var (
+	hits    = flag.Int("hits", 2_000, "policies that an earthquake pays in BenchmarkDecideHits")
+	workers = flag.Int("slice-workers", 2, "workers of BenchmarkDecideHits that decide slices at the same time")
+)
 
 // copyWithMethod copies a bound policy with its quote and its verified payout method.
 const copyWithMethod = `with copies as (select gen_random_uuid() as quote, gen_random_uuid() as policy, gen_random_uuid() as method from generate_series(1, %d)
@@ -63,7 +64,7 @@ func BenchmarkDecideHits(b *testing.B) {
 		ours, postgres := ownCPU(b), postgresCPU(b, m)
 		b.StartTimer()
 		require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job))
-		decideBeside(b, m, *workers)
+		decideConcurrently(b, m, *workers)
 		b.StopTimer()
 		require.NoError(b, m.DB.Pool.QueryRow(b.Context(), "select pg_current_wal_insert_lsn() - '0/0' - $1", before).Scan(&written))
 		b.ReportMetric(float64((ownCPU(b)-ours).Microseconds())/float64(*hits), "own-CPU-us/hit")
@@ -77,8 +78,8 @@ func BenchmarkDecideHits(b *testing.B) {
 	}
 }
 
-// decideBeside decides all slices with so many workers beside each other.
-func decideBeside(t testing.TB, m *modeltest.Bundle, workers int) {
+// decideConcurrently decides all slices with so many workers at the same time.
+func decideConcurrently(t testing.TB, m *modeltest.Bundle, workers int) {
 	t.Helper()
 	var group errgroup.Group
 	for range workers {

@@ -56,7 +56,7 @@ func TestLargeEventIsDecidedInDisjointSlicesByManyWorkers(t *testing.T) {
 	}
 	require.Len(t, seen, policies)
 	require.Equal(t, 4, done, "the first job decides a few slices itself")
-	decideBeside(t, b, 4)
+	decideConcurrently(t, b, 4)
 	requireOneClaimEach(t, b, policies)
 }
 

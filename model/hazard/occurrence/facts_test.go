@@ -22,7 +22,7 @@ func row(t *testing.T, in wire.ObservationInput, recorded int) occurrence.Observ
 	return *made
 }
 
-// quakeRow is a report of us1 whose magnitude tells the reports apart.
+// quakeRow is a report of us1 whose magnitude identifies the report.
 func quakeRow(t *testing.T, stage trigger.Stage, revision int64, recorded int, magnitude string) occurrence.ObservationRow {
 	t.Helper()
 	in := modeltest.Quake("us1", checkedAt, modeltest.Epicentre, magnitude)

@@ -28,9 +28,8 @@ func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determinat
 	return d
 }
 
-// completeDetermination returns the determination as the definition completes it. The
-// variables that the definition changes live on the heap; as parameters they do so at
-// stations only.
+// completeDetermination returns the determination as the definition completes it. It is a
+// function of its own, so that only evaluations at stations are allocated on the heap.
 func (o StationOccurrence) completeDetermination(e evaluation, d Determination) Determination {
 	o.Definition.complete(&e, &d, o)
 	return d

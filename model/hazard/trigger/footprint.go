@@ -3,8 +3,8 @@ package trigger
 import "parapet/model/hazard"
 
 // Footprint returns a box around the place, to find covers by location, with the same
-// centre; false for a station, which is found by name. Any occurrence that touches the place has a box in
-// OccurrenceBoxes that overlaps it.
+// centre; false for a station, which is found by name. Any occurrence that touches the
+// place has a box in OccurrenceBoxes that overlaps it.
 func Footprint(place Place) (hazard.Box, bool) {
 	switch place.Kind {
 	case Circle:

@@ -50,7 +50,7 @@ func fillFolders(t *testing.T, s *store.Store, db *store.Database) (folders []st
 			ids[k] = store.ResourceMessage.FormatID(rows[k].ID)
 		}
 		r.Shuffle(len(rows), func(a, b int) { rows[a], rows[b] = rows[b], rows[a] })
-		foreign, deleted := newNote("nobody"), newNote(partner)
+		foreign, deleted := newNote("unknown"), newNote(partner)
 		foreign.ClaimID, deleted.ClaimID, deleted.DeletedAt = &folder, &folder, &deleted.CreatedAt
 		insertNotes(t, s, append(rows, foreign, deleted)...)
 		folders, notes = append(folders, store.ResourceClaim.FormatID(folder)), append(notes, ids)

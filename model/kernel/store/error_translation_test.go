@@ -42,7 +42,7 @@ func TestUnavailableDatabaseIsTriedAgainInTwoSeconds(t *testing.T) {
 		"no server": &pgconn.ConnectError{},
 	} {
 		if name == "no server" {
-			_, cause = pgx.Connect(t.Context(), "postgres://nobody@127.0.0.1:1/none?sslmode=disable")
+			_, cause = pgx.Connect(t.Context(), "postgres://unknown@127.0.0.1:1/none?sslmode=disable")
 		}
 		refusal := modeltest.DomainError(t, store.TranslateError(fmt.Errorf("read: %w", cause)))
 		require.Equal(t, apperr.CodeUnavailable, refusal.Code, name)

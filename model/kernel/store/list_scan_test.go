@@ -57,7 +57,7 @@ func randomFilter(r *rand.Rand, policies, claims []uuid.UUID) (f store.Filter) {
 		f.ClaimID = store.ResourceClaim.FormatID(choose(r, claims...))
 	}
 	if some() {
-		f.Partner = choose(r, "acme", "globex", "nobody")
+		f.Partner = choose(r, "acme", "globex", "unknown")
 	}
 	if some() {
 		f.PartnerReference = fmt.Sprint("ref-", r.IntN(8))

@@ -20,7 +20,7 @@ func TestErasureNamesOnePersonAndAReason(t *testing.T) {
 		_, err := b.Service.Privacy.ErasePolicyholder(t.Context(), caller, in)
 		return err
 	}
-	good := privacy.ErasureRequest{Partner: "acme", Email: "nobody@example.com", Reason: "Asked by letter."}
+	good := privacy.ErasureRequest{Partner: "acme", Email: "someone@example.com", Reason: "Asked by letter."}
 	for pointer, change := range map[string]func(*privacy.ErasureRequest){
 		"/partner":   func(in *privacy.ErasureRequest) { in.Partner = "" },
 		"/policy_id": func(in *privacy.ErasureRequest) { in.PolicyID = policy.ID },
@@ -38,7 +38,7 @@ func TestErasureNamesOnePersonAndAReason(t *testing.T) {
 			{Partner: "globex", PolicyID: policy.ID, Reason: "Asked."},
 			{Partner: "acme", PolicyID: "pol_x", Reason: "Asked."},
 			{Partner: "acme", PolicyID: "pol_01kajw6p5qfn1t7zbjy0yse3hv", Reason: "Asked."},
-			{Partner: "nobody", Email: good.Email, Reason: "Asked."},
+			{Partner: "unknown", Email: good.Email, Reason: "Asked."},
 		},
 		apperr.CodeStateConflict: {{Partner: "acme", PolicyID: policy.ID, Reason: "Asked."}}, // in force
 	} {
