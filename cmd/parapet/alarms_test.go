@@ -124,7 +124,7 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 		return each(reconciliation.ReportLine{Reference: "unknown", Amount: money.New(1, "USD"), Status: reconciliation.LineSettled})
 	})
 	require.NoError(t, err)
-	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', left(md5(random()::text), 16), 'installment', %d) || '%s'::jsonb)).*
+	const forged = `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'claim_sequence', null, 'debt_digest', left(md5(random()::text), 16), 'installment', %d) || '%s'::jsonb)).*
 		from payouts p where installment = 1`
 	for part, as := range []string{
 		`{"status": "pending", "blocked_reason": null}`, `{"status": "reconciling", "blocked_reason": null}`, `{"blocked_reason": "rail_mismatch"}`, `{"blocked_reason": "approval_required"}`,

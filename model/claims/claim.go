@@ -23,7 +23,7 @@ type ClaimRow struct {
 	store.PartnerFields
 
 	PolicyID          uuid.UUID `bun:"type:uuid"`
-	PolicySequence    int64     // 1, 2, 3 … in its policy; Postgres assigns it at the insert
+	PolicySequence    int64     `bun:",nullzero"` // 1, 2, 3 … in its policy; Postgres assigns it unless the insert does
 	Product           string    // the policy's product, for lists
 	Status            ClaimStatus
 	Origin            Origin

@@ -106,7 +106,7 @@ func TestClaimEmbedsNewestTwentyPayoutsAndCount(t *testing.T) {
 	policy := b.QuoteAndBind("cyclone-circle", nil)
 	modeltest.ObserveFix(b, "AL01", "70", trigger.Final)
 	first := b.OnlyClaim(policy).Payouts[0]
-	_, err := b.DB.Pool.Exec(t.Context(), `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', left(md5(random()::text), 16), 'installment', 100 + i, 'amount', i))).*
+	_, err := b.DB.Pool.Exec(t.Context(), `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'claim_sequence', null, 'debt_digest', left(md5(random()::text), 16), 'installment', 100 + i, 'amount', i))).*
 		from payouts p, generate_series(1, 24) i`)
 	require.NoError(t, err)
 	claim := b.OnlyClaim(policy)

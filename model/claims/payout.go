@@ -18,7 +18,7 @@ type PayoutRow struct {
 	store.RowHeader
 
 	ClaimID             uuid.UUID `bun:"type:uuid"`
-	ClaimSequence       int64     // 1, 2, 3 … in its claim; Postgres assigns it on insert
+	ClaimSequence       int64     `bun:",nullzero"` // 1, 2, 3 … in its claim; Postgres assigns it unless the insert does
 	PolicyID            uuid.UUID `bun:"type:uuid"`
 	Status              PayoutStatus
 	Installment         int // number of this instalment of the claim's debt, from 1

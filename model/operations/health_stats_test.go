@@ -37,7 +37,7 @@ func TestEveryHealthStatIsNonZeroWhenProvoked(t *testing.T) {
 	_, err = b.DB.Pool.Exec(t.Context(), `insert into deliveries (id, partner, created_at, updated_at, endpoint_id, event_id, sequence, subject_id, status, attempts_in_round, attempts)
 			select gen_random_uuid(), partner, now(), now(), id, gen_random_uuid(), 1, gen_random_uuid(), 'failed', 10, '[]' from webhook_endpoints;
 		update webhook_progress set failures = 10;
-		insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'debt_digest', left(md5(random()::text), 16), 'status', 'pending', 'installment', 9, 'blocked_reason', null))).* from payouts p;
+		insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'claim_sequence', null, 'debt_digest', left(md5(random()::text), 16), 'status', 'pending', 'installment', 9, 'blocked_reason', null))).* from payouts p;
 		update claims set status = 'deferred', next_review_at = now() where status = 'approved'`)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // the relay does not run meanwhile

@@ -123,6 +123,6 @@ func TestTwoPayoutsCannotShareARailKey(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	modeltest.NewApprovedClaim(b)
-	_, err := b.DB.Pool.Exec(t.Context(), `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'installment', 2))).* from payouts p`)
+	_, err := b.DB.Pool.Exec(t.Context(), `insert into payouts select (jsonb_populate_record(p, jsonb_build_object('id', gen_random_uuid(), 'claim_sequence', null, 'installment', 2))).* from payouts p`)
 	require.ErrorContains(t, err, "payouts_rail_key_key")
 }

@@ -17,11 +17,13 @@ type PolicyClaims struct {
 	count  int64
 }
 
-// AddNewest appends a newer claim and drops the oldest one above MaxEmbedded.
-func (c *PolicyClaims) AddNewest(id uuid.UUID, status string) {
+// AddNewest appends a newer claim, drops the oldest one above MaxEmbedded, and returns the
+// sequence of the new one.
+func (c *PolicyClaims) AddNewest(id uuid.UUID, status string) int64 {
 	c.Newest = append(c.Newest, ToClaimBrief(id, status))
 	c.Newest = c.Newest[max(0, len(c.Newest)-store.MaxEmbedded):]
 	c.count++
+	return c.count
 }
 
 // ToClaimBrief returns the v1 record of a claim inside a policy.

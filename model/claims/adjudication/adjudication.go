@@ -142,7 +142,7 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 	adj.claimByPolicy[p.ID] = row
 	adj.relatedClaims[p.ID] = append(adj.relatedClaims[p.ID], row)
 	shown := adj.shownClaims[p.ID]
-	shown.AddNewest(row.ID, string(row.Status))
+	row.PolicySequence = shown.AddNewest(row.ID, string(row.Status))
 	adj.shownClaims[p.ID] = shown
 	if err := adj.appendObserved(p, row, d); err != nil {
 		return err

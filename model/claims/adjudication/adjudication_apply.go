@@ -60,8 +60,9 @@ func (adj *adjudication) createPayout(p *underwriting.PolicyRow, row *claims.Cla
 		return err
 	}
 	part := adj.installments[row.ID] + 1
+	parts := adj.claimPayouts[row.ID]
 	payout := &claims.PayoutRow{
-		RowHeader: adj.NewHeader(p.Partner), ClaimID: row.ID, PolicyID: p.ID, Status: claims.PayoutPending, Installment: part,
+		RowHeader: adj.NewHeader(p.Partner), ClaimID: row.ID, ClaimSequence: parts.PayoutsCount + 1, PolicyID: p.ID, Status: claims.PayoutPending, Installment: part,
 		Amount: amount, Currency: p.Currency, DebtDigest: payouts.DebtDigest(row, part), IdempotencySeq: 1,
 	}
 	adj.newPayouts = append(adj.newPayouts, payout)
