@@ -261,6 +261,10 @@ func (s *fixture) createPendingPayoutsOf(acme, globex int) []payouts.ReleasePayo
 	quake, _, err := s.Service.Occurrences.RecordObservation(s.t.Context(), s.Source, modeltest.Quake("us1000chhc", s.Now(), epicentre, "6.4"), false)
 	require.NoError(s.t, err)
 	require.NoError(s.t, s.Service.Adjudication.Evaluate(s.t.Context(), occurrence.EvaluateOccurrences{Occurrences: []string{*quake.OccurrenceID}}))
+	for more := true; more; {
+		more, err = s.Service.Adjudication.DecideSlices(s.t.Context())
+		require.NoError(s.t, err)
+	}
 	fleet := s.queuedJobs()
 	require.Len(s.t, fleet, acme+globex)
 	return fleet
