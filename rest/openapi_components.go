@@ -40,6 +40,7 @@ func sharedHeaders() map[string]*huma.Param {
 		"Retry-After":         {Schema: countSchema(), Example: 1, Description: "Whole seconds to wait before the same request can succeed."},
 		"WWW-Authenticate":    {Schema: stringSchema(), Example: `Bearer error="invalid_token"`, Description: "What is wrong with the token, for OAuth clients (RFC 6750 section 3), and where tokens come from (RFC 9728 section 5.1)."},
 		"Content-Disposition": {Required: true, Schema: stringSchema(), Example: `attachment; filename=damage.pdf`, Description: "Save it, under the name it was sent with (RFC 6266; other than ASCII by RFC 8187)."},
+		readAfterHeader:       {Schema: stringSchema(), Example: "1:0/16B3748", Description: "Position of the database's log after the write: timeline and log sequence number. Send it with a later read, which then sees this write from any server. Absent when nothing was written."},
 		"RateLimit":           {Schema: stringSchema(), Example: `"default";r=199;t=1`, Description: "What is left of your quota: r requests now, and the whole quota after t seconds (draft-ietf-httpapi-ratelimit-headers-10)."},
 		"RateLimit-Policy":    {Schema: stringSchema(), Example: `"default";q=200;w=2`, Description: "The quota: q requests in w seconds."},
 		"RateLimit-Limit":     {Schema: countSchema(), Example: 200, Description: "The quota in the form of earlier drafts: requests at once."},
@@ -69,6 +70,10 @@ func sharedParameters() map[string]*huma.Param {
 		"If-None-Match": {
 			Name: "If-None-Match", In: "header", Schema: stringSchema(), Example: `"4P0dKeNhHLRZ5mfXVYjsGGUQGzFkGUXIzKFf3PrtBrE"`,
 			Description: "ETag of the representation that you have: while it is still current, the answer is 304 without a body.",
+		},
+		readAfterHeader: {
+			Name: readAfterHeader, In: "header", Schema: stringSchema(), Example: "1:0/16B3748",
+			Description: "Parapet-Read-After of a write, unchanged: the answer sees that write. Any other text is 400 parameter_invalid.",
 		},
 	}
 }

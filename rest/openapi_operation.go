@@ -68,7 +68,7 @@ func (r *route) operationParameters() []*huma.Param {
 	if r.matchTarget != nil {
 		all = append(all, parameterRefs("If-Match")...)
 	}
-	return all
+	return append(all, parameterRefs(readAfterHeader)...)
 }
 
 var pathParameters = map[string]string{
@@ -139,6 +139,9 @@ func (r *route) successResponse(status int, schemas huma.Registry) *huma.Respons
 		names = append(names, "ETag")
 	case http.MethodPost:
 		names = append(names, "Idempotent-Replayed")
+	}
+	if r.method != http.MethodGet {
+		names = append(names, readAfterHeader)
 	}
 	if r.hasLocation && status == http.StatusCreated {
 		names = append(names, "Location")

@@ -14,6 +14,7 @@ import (
 	"parapet/internal/errormap"
 	"parapet/internal/upload"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/wal"
 )
 
 // requestContext is one request and its response. It is the request's ResponseWriter, so
@@ -42,6 +43,7 @@ type requestContext struct {
 	budgetCharge     *upload.Charge  // part of the budget that the body uses
 	uploaded         *upload.Body    // with the content of a document's body; nil for most
 	countedByAddress bool            // the rate limit of the caller's address has counted it
+	commits          wal.Recorder    // of the request's transactions
 }
 
 func newRequestContext(w http.ResponseWriter, r *http.Request) *requestContext {
@@ -71,19 +73,26 @@ func isVisibleASCII(s string) bool {
 
 // WriteHeader records the status.
 func (c *requestContext) WriteHeader(status int) {
-	if c.status == 0 {
-		c.status = status
-		c.limitWriteTime()
-	}
+	c.beginResponse(status)
 	c.ResponseWriter.WriteHeader(status)
+}
+
+// beginResponse records the status and sets the last headers of a response that has not
+// begun.
+func (c *requestContext) beginResponse(status int) {
+	if c.status != 0 {
+		return
+	}
+	c.status = status
+	c.limitWriteTime()
+	if position, ok := c.commits.Last(); ok {
+		c.Header().Set(readAfterHeader, position.String())
+	}
 }
 
 // Write begins the response if it has not begun.
 func (c *requestContext) Write(p []byte) (int, error) {
-	if c.status == 0 {
-		c.status = http.StatusOK
-		c.limitWriteTime()
-	}
+	c.beginResponse(http.StatusOK)
 	return c.ResponseWriter.Write(p) //nolint:gosec // every response names its type, and none is a page made of a caller's input
 }
 
@@ -106,6 +115,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	c.stopWatchdog = unwatch
 	c.budget = s.BodyBudget
 	c.writeTimeout = cmp.Or(s.WriteTimeout, defaultWriteTimeout)
+	ctx = wal.WithRecorder(ctx, &c.commits)
 	if len(r.TransferEncoding) > 0 && r.ProtoMajor == 1 {
 		// net/http removes a Content-Length next to Transfer-Encoding, so its presence
 		// cannot be detected. The rest of such a connection cannot be trusted (RFC 9112

@@ -268,7 +268,8 @@ func (c *requestContext) checkScope() error {
 	return err
 }
 
-// authenticateAndLimit authenticates the caller and applies the rate limit.
+// authenticateAndLimit authenticates the caller, applies the rate limit, and checks the
+// header that all operations take.
 func (s *server) authenticateAndLimit(ctx context.Context, c *requestContext, authorization ...string) error {
 	token, err := auth.BearerFrom(authorization...)
 	if err == nil {
@@ -276,7 +277,10 @@ func (s *server) authenticateAndLimit(ctx context.Context, c *requestContext, au
 		c.actor.RequestID, c.actor.Operation = c.requestID, cmp.Or(c.route.operationID, c.route.path)
 	}
 	if err == nil {
-		return c.checkRateLimit(ctx, s.Limiter, limiterKey(c.actor))
+		if err := c.checkRateLimit(ctx, s.Limiter, limiterKey(c.actor)); err != nil {
+			return err
+		}
+		return c.checkReadAfter()
 	}
 	if status := errormap.MeaningOf(apperr.CodeOf(err)).Status; s.AddressLimiter != nil && !c.countedByAddress && status == http.StatusUnauthorized {
 		if limited := c.checkRateLimit(ctx, s.AddressLimiter, addressKey(c.request)); limited != nil {

@@ -12,6 +12,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/seal"
+	"parapet/model/kernel/wal"
 	"parapet/model/wire"
 )
 
@@ -80,6 +81,7 @@ func (tx *Tx) acquireIdempotencyKey() (check func() error) {
 		}
 		return rows.Err()
 	})
+	wal.QueuePosition(tx.Ctx, &tx.Batch) // of a replay: it was committed before
 	return func() error {
 		switch {
 		case !free:

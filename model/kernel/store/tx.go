@@ -14,6 +14,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/wal"
 )
 
 // Tx is one database transaction with one instant, one actor and everything that is
@@ -267,13 +268,15 @@ func (tx *Tx) commit(ctx context.Context) error {
 			return fmt.Errorf("ask for work: %w", err)
 		}
 	}
+	committed := false
 	tx.Batch.Queue("commit").Exec(func(done pgconn.CommandTag) error {
-		if done.String() != "COMMIT" { // the caller continued after a failed statement
+		if committed = done.String() == "COMMIT"; !committed { // the caller continued after a failed statement
 			return pgx.ErrTxCommitRollback
 		}
 		return nil
 	})
-	if err := tx.Flush(ctx); err != nil {
+	wal.QueuePosition(ctx, &tx.Batch)
+	if err := tx.Flush(ctx); err != nil && !committed {
 		return fmt.Errorf("commit: %w", err)
 	}
 	return nil
