@@ -72,3 +72,30 @@ type ExposureBand struct {
 	Owed     Money  `json:"owed"`
 	Payable  Money  `json:"payable"`
 }
+
+// OccurrenceProgress is how far an occurrence is matched, decided and paid, as the caller
+// may see it: a partner sees its own policies only.
+type OccurrenceProgress struct {
+	OccurrenceID string         `json:"occurrence_id"` // after merges
+	Version      int64          `json:"version"`       // of the occurrence
+	Status       string         `json:"status"`        // waiting, deciding, complete
+	Settled      bool           `json:"settled"`       // complete, and every payout has left, is blocked or was cancelled
+	Candidates   int64          `json:"candidates"`    // policies that this version may affect; 0 while waiting
+	Decided      int64          `json:"decided"`       // those of them that were decided
+	ClaimsOpened int64          `json:"claims_opened"` // claims for the occurrence, of any status
+	Lines        []ProgressLine `json:"lines"`         // by partner and currency
+	HasMore      bool           `json:"has_more"`      // there are more lines than are shown
+}
+
+// ProgressLine is the progress of the policies of one partner and currency.
+type ProgressLine struct {
+	Partner      string `json:"partner"`
+	Currency     string `json:"currency"`
+	Candidates   int64  `json:"candidates"`
+	Decided      int64  `json:"decided"`
+	ClaimsOpened int64  `json:"claims_opened"`
+	Owed         Money  `json:"owed"`     // by approved claims
+	Pending      Money  `json:"pending"`  // payouts on their way or in doubt
+	Blocked      Money  `json:"blocked"`  // payouts that wait for somebody
+	Released     Money  `json:"released"` // paid and not returned
+}

@@ -229,6 +229,8 @@ func halveSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
 		return err
 	}
 	second.Number = last + 1
-	_, err = tx.NewInsert().Model(&second).Exec(ctx)
-	return err
+	if _, err = tx.NewInsert().Model(&second).Exec(ctx); err != nil {
+		return fmt.Errorf("write the second half: %w", err)
+	}
+	return moveFigures(ctx, tx, *slice, second)
 }

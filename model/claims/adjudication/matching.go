@@ -53,24 +53,22 @@ func startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.
 		return 0, err
 	}
 	if except != excludeNone {
-		sliced, err := loadSliced(ctx, tx, ids, except == excludeSliced)
-		if err != nil {
+		if err := excludeSlicedPolicies(ctx, tx, matchings, candidates, except); err != nil {
 			return 0, err
-		}
-		for _, matching := range matchings {
-			have := sliced[matching.OccurrenceID]
-			candidates[matching.OccurrenceID] = slices.DeleteFunc(candidates[matching.OccurrenceID], func(id uuid.UUID) bool { return have[id] == matching.Version })
 		}
 		if err := endOlderSlices(ctx, tx, ids); err != nil {
 			return 0, err
 		}
 	}
 	written, err := writeSlices(ctx, tx, matchings, candidates)
+	if err == nil && except != excludeNone {
+		err = writeFigures(ctx, tx, written)
+	}
 	if err != nil {
 		return 0, err
 	}
-	enqueueSliceWorkers(tx, written-inlineSlices)
-	return written, completeMatchings(ctx, tx, ids)
+	enqueueSliceWorkers(tx, len(written)-inlineSlices)
+	return len(written), completeMatchings(ctx, tx, ids)
 }
 
 // lockMatchings inserts or locks matchings in the order of their ids.
@@ -83,25 +81,43 @@ func lockMatchings(ctx context.Context, tx *store.Tx, matchings []*MatchingRow) 
 	return nil
 }
 
-// loadSliced returns the policies in slices of occurrences, with the version of the
-// occurrence: those in slices that are not done or, with done, in all of them.
-func loadSliced(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID, done bool) (map[uuid.UUID]map[uuid.UUID]int64, error) {
-	var rows []SliceRow
-	err := tx.NewSelect().Model(&rows).Column("occurrence_id", "version", "policies").Where("occurrence_id in (?)", bun.List(occurrences)).
-		Where("done_at is null or ?", done).OrderExpr("version").Scan(ctx)
+// excludeSlicedPolicies removes the policies of earlier slices of the same version from
+// the candidates of locked matchings, and keeps the figures of these slices only.
+func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, candidates map[uuid.UUID][]uuid.UUID, except exclusion) error {
+	sliced, err := loadSliced(ctx, tx, matchings, except == excludeSliced)
+	if err != nil {
+		return err
+	}
+	have := make(map[uuid.UUID]map[uuid.UUID]bool)
+	for _, slice := range sliced {
+		if have[slice.OccurrenceID] == nil {
+			have[slice.OccurrenceID] = make(map[uuid.UUID]bool)
+		}
+		for _, id := range slice.Policies {
+			have[slice.OccurrenceID][id] = true
+		}
+	}
+	for of, ids := range candidates {
+		candidates[of] = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return have[of][id] })
+	}
+	return keepFigures(ctx, tx, matchings, sliced)
+}
+
+// loadSliced returns the slices of matchings that are not done or, with done, all of them.
+// It leaves out those without figures: they repeat policies.
+func loadSliced(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, done bool) (rows []SliceRow, err error) {
+	var keys sliceKeys
+	for _, matching := range matchings {
+		keys.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
+	}
+	err = tx.NewSelect().Model(&rows).Column("occurrence_id", "version", "number", "policies").
+		Where("(occurrence_id, version) in (select * from unnest(?::uuid[], ?::bigint[]))", keys.args()[:2]...).
+		Where("exists (select from matching_figures mf where (mf.occurrence_id, mf.version, mf.number) = (ms.occurrence_id, ms.version, ms.number))").
+		Where("done_at is null or ?", done).Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("read slices: %w", err)
 	}
-	sliced := make(map[uuid.UUID]map[uuid.UUID]int64)
-	for _, row := range rows {
-		if sliced[row.OccurrenceID] == nil {
-			sliced[row.OccurrenceID] = make(map[uuid.UUID]int64)
-		}
-		for _, id := range row.Policies {
-			sliced[row.OccurrenceID][id] = row.Version
-		}
-	}
-	return sliced, nil
+	return rows, nil
 }
 
 // endOlderSlices marks slices of older versions of occurrences as done. Slices that a
@@ -117,10 +133,8 @@ func endOlderSlices(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) 
 	return nil
 }
 
-// writeSlices writes slices of the candidates of locked matchings and returns their
-// number.
-func writeSlices(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, candidates map[uuid.UUID][]uuid.UUID) (int, error) {
-	var rows []SliceRow
+// writeSlices writes slices of the candidates of locked matchings and returns them.
+func writeSlices(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, candidates map[uuid.UUID][]uuid.UUID) (rows []SliceRow, err error) {
 	var grown []*MatchingRow
 	for _, matching := range matchings {
 		policies := candidates[matching.OccurrenceID]
@@ -129,7 +143,7 @@ func writeSlices(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, ca
 		}
 		last, err := lastSliceNumber(ctx, tx, matching.OccurrenceID, matching.Version)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
 		for part := range slices.Chunk(policies, MatchBatchSize) {
 			last++
@@ -139,17 +153,17 @@ func writeSlices(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, ca
 		grown = append(grown, matching)
 	}
 	if len(rows) == 0 {
-		return 0, nil
+		return nil, nil
 	}
 	if _, err := tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
-		return 0, fmt.Errorf("write slices: %w", err)
+		return nil, fmt.Errorf("write slices: %w", err)
 	}
-	_, err := tx.NewInsert().Model(&grown).On("conflict (occurrence_id, version) do update").
+	_, err = tx.NewInsert().Model(&grown).On("conflict (occurrence_id, version) do update").
 		Set("candidates = ma.candidates + excluded.candidates").Set("completed_at = null").Returning("null").Exec(ctx)
 	if err != nil {
-		return 0, fmt.Errorf("write matchings: %w", err)
+		return nil, fmt.Errorf("write matchings: %w", err)
 	}
-	return len(rows), nil
+	return rows, nil
 }
 
 // lastSliceNumber returns the highest number of the slices of a locked matching.

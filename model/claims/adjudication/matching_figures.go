@@ -1,0 +1,87 @@
+package adjudication
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"parapet/model/kernel/store"
+)
+
+// sliceKeys are the keys of slices as arguments of a statement.
+type sliceKeys struct {
+	occurrences []uuid.UUID
+	versions    []int64
+	numbers     []int
+}
+
+func (k *sliceKeys) add(slice SliceRow) {
+	k.occurrences = append(k.occurrences, slice.OccurrenceID)
+	k.versions = append(k.versions, slice.Version)
+	k.numbers = append(k.numbers, slice.Number)
+}
+
+func (k *sliceKeys) args() []any {
+	return []any{pgdialect.Array(k.occurrences), pgdialect.Array(k.versions), pgdialect.Array(k.numbers)}
+}
+
+// writeFigures counts the policies of new slices by partner and currency. The policies are
+// in no other slice of the version that is counted.
+func writeFigures(ctx context.Context, tx *store.Tx, slices []SliceRow) error {
+	if len(slices) == 0 {
+		return nil
+	}
+	var keys sliceKeys
+	for _, slice := range slices {
+		keys.add(slice)
+	}
+	_, err := tx.NewRaw(`insert into matching_figures (occurrence_id, version, number, partner, currency, candidates)
+		select ms.occurrence_id, ms.version, ms.number, p.partner, p.currency, count(*)
+		from unnest(?::uuid[], ?::bigint[], ?::integer[]) as k (occurrence_id, version, number)
+		join matching_slices ms using (occurrence_id, version, number) cross join unnest(ms.policies) as u (id) join policies p on p.id = u.id
+		group by 1, 2, 3, 4, 5`, keys.args()...).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("count policies of slices: %w", err)
+	}
+	return nil
+}
+
+// keepFigures deletes the figures of locked matchings and of older versions, except those
+// of the given slices: the policies of the others are in slices that are written next.
+func keepFigures(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, kept []SliceRow) error {
+	var counted, keys sliceKeys
+	for _, matching := range matchings {
+		counted.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
+	}
+	for _, slice := range kept {
+		keys.add(slice)
+	}
+	_, err := tx.NewRaw(`delete from matching_figures mf using unnest(?::uuid[], ?::bigint[]) as m (occurrence_id, version)
+		where mf.occurrence_id = m.occurrence_id and (mf.version < m.version or mf.version = m.version
+			and (mf.occurrence_id, mf.version, mf.number) not in (select * from unnest(?::uuid[], ?::bigint[], ?::integer[])))`,
+		append(counted.args()[:2], keys.args()...)...).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("delete figures of older slices: %w", err)
+	}
+	return nil
+}
+
+// moveFigures subtracts the policies of the second half of a slice from those of the
+// first. A slice without figures repeats policies of another slice: its halves have none.
+func moveFigures(ctx context.Context, tx *store.Tx, first, second SliceRow) error {
+	_, err := tx.NewRaw(`with moved as (
+			insert into matching_figures (occurrence_id, version, number, partner, currency, candidates)
+			select mf.occurrence_id, mf.version, ?::integer, mf.partner, mf.currency, count(*)
+			from matching_figures mf join policies p on p.partner = mf.partner and p.currency = mf.currency and p.id = any(?)
+			where mf.occurrence_id = ? and mf.version = ? and mf.number = ? group by 1, 2, 4, 5 returning partner, currency, candidates)
+		update matching_figures mf set candidates = mf.candidates - moved.candidates from moved
+		where mf.occurrence_id = ? and mf.version = ? and mf.number = ? and mf.partner = moved.partner and mf.currency = moved.currency`,
+		second.Number, pgdialect.Array(second.Policies), first.OccurrenceID, first.Version, first.Number,
+		first.OccurrenceID, first.Version, first.Number).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("move figures of a halved slice: %w", err)
+	}
+	return nil
+}

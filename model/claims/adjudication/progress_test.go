@@ -1,0 +1,316 @@
+package adjudication_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/claims/adjudication"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
+	"parapet/model/modeltest"
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+// occurrenceID returns the id of the occurrence of an event of usgs.
+func occurrenceID(t *testing.T, b *modeltest.Bundle, event string) string {
+	t.Helper()
+	row := new(occurrence.OccurrenceRow)
+	require.NoError(t, b.Service.DB.NewSelect().Model(row).Where("source_event_id = ?", event).Scan(t.Context()))
+	return store.ResourceOccurrence.FormatID(row.ID)
+}
+
+// progressFor returns the progress of an event of usgs as an actor sees it.
+func progressFor(t *testing.T, b *modeltest.Bundle, who actor.Actor, event string) *wire.OccurrenceProgress {
+	t.Helper()
+	return modeltest.Must(b.Service.Adjudication.Progress(t.Context(), who, occurrenceID(t, b, event)))
+}
+
+// requireCounts checks status, candidates, decided and claims.
+func requireCounts(t *testing.T, p *wire.OccurrenceProgress, status adjudication.ProgressStatus, candidates, decided, claims int64) {
+	t.Helper()
+	require.Equal(t, string(status), p.Status)
+	require.Equal(t, []int64{candidates, decided, claims}, []int64{p.Candidates, p.Decided, p.ClaimsOpened})
+}
+
+// amounts is a line of a progress without its counts.
+func amounts(partner, currency string, owed, pending, blocked, released int64) wire.ProgressLine {
+	in := func(amount int64) money.Money { return money.New(amount, currency) }
+	return wire.ProgressLine{Partner: partner, Currency: currency, Owed: in(owed), Pending: in(pending), Blocked: in(blocked), Released: in(released)}
+}
+
+func withCounts(line wire.ProgressLine, candidates, decided, claims int64) wire.ProgressLine {
+	line.Candidates, line.Decided, line.ClaimsOpened = candidates, decided, claims
+	return line
+}
+
+// bindProgressBook binds a policy of acme that can be paid, one in another currency
+// without an account, and one of globex.
+func bindProgressBook(b *modeltest.Bundle) (globex actor.Actor) {
+	paid := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(paid.ID))
+	b.QuoteAndBind("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 10_000_000, "currency": "EUR"}})
+	globex = b.Globex
+	b.ActingAs(globex).QuoteAndBind("quake-circle", nil)
+	b.RunJobs()
+	b.AdvanceClock(24 * time.Hour)
+	return globex
+}
+
+// failClaims makes each insert of a claim fail as if the database went away, until the
+// returned function is called.
+func failClaims(t *testing.T, b *modeltest.Bundle) (mend func()) {
+	t.Helper()
+	run := func(text string) {
+		_, err := b.DB.Pool.Exec(t.Context(), text)
+		require.NoError(t, err)
+	}
+	run("create function absent() returns trigger language plpgsql as $$ begin raise exception 'no' using errcode = '57P01'; end $$; create trigger absent before insert on claims execute function absent()")
+	return func() { run("drop trigger absent on claims") }
+}
+
+func TestProgressShowsEachStage(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	globex := bindProgressBook(b)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	job := b.LastJob().(occurrence.EvaluateOccurrences)
+	waiting := progressFor(t, b, b.Operator, "us1")
+	requireCounts(t, waiting, adjudication.ProgressWaiting, 0, 0, 0)
+	require.Empty(t, waiting.Lines)
+	require.False(t, waiting.Settled)
+
+	mend := failClaims(t, b)
+	require.Error(t, b.Service.Adjudication.Evaluate(t.Context(), job))
+	mend()
+	deciding := progressFor(t, b, b.Operator, "us1")
+	requireCounts(t, deciding, adjudication.ProgressDeciding, 3, 0, 0)
+	require.False(t, deciding.Settled)
+	none := func(partner, currency string) wire.ProgressLine {
+		return withCounts(amounts(partner, currency, 0, 0, 0, 0), 1, 0, 0)
+	}
+	require.Equal(t, []wire.ProgressLine{none("acme", "EUR"), none("acme", "USD"), none("globex", "USD")}, deciding.Lines)
+
+	_, err := b.Service.Adjudication.DecideSlices(t.Context())
+	require.NoError(t, err)
+	complete := progressFor(t, b, b.Operator, "us1")
+	requireCounts(t, complete, adjudication.ProgressComplete, 3, 3, 3)
+	require.False(t, complete.Settled, "a payout is on its way")
+	acme := []wire.ProgressLine{
+		withCounts(amounts("acme", "EUR", 2_000_000, 0, 2_000_000, 0), 1, 1, 1),
+		withCounts(amounts("acme", "USD", 2_000_000, 2_000_000, 0, 0), 1, 1, 1),
+	}
+	other := withCounts(amounts("globex", "USD", 2_000_000, 0, 2_000_000, 0), 1, 1, 1)
+	require.Equal(t, append(acme, other), complete.Lines)
+
+	b.RunJobs()
+	acme[1] = withCounts(amounts("acme", "USD", 2_000_000, 0, 0, 2_000_000), 1, 1, 1)
+	settled := progressFor(t, b, b.Operator, "us1")
+	require.Equal(t, append(acme, other), settled.Lines)
+	require.True(t, settled.Settled, "the others are blocked")
+
+	own := progressFor(t, b, b.Acme, "us1")
+	requireCounts(t, own, adjudication.ProgressComplete, 2, 2, 2)
+	require.Equal(t, acme, own.Lines, "a partner sees its own figures only")
+	own = progressFor(t, b, globex, "us1")
+	requireCounts(t, own, adjudication.ProgressComplete, 1, 1, 1)
+	require.Equal(t, []wire.ProgressLine{other}, own.Lines)
+}
+
+// The state of one partner says nothing about the policies of another.
+func TestProgressOfPartnerIsCompleteWhileAnotherWaits(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	globex := bindProgressBook(b)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	b.RunJobs()
+	_, err := b.DB.Pool.Exec(t.Context(), "update matching_slices set done_at = null; delete from matching_figures where partner = 'globex'")
+	require.NoError(t, err)
+	require.Equal(t, "deciding", progressFor(t, b, b.Acme, "us1").Status)
+	require.Equal(t, "complete", progressFor(t, b, globex, "us1").Status)
+	b.Sweep()
+	b.RunJobs()
+}
+
+func TestProgressFollowsHalvedSlices(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policies := bindMany(b, "quake-circle", 4)
+	b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
+	_, err := b.DB.Pool.Exec(t.Context(), "update policies set cover = jsonb_set(cover::jsonb, '{limit}', '\"much\"')::json where id = $1", modeltest.DatabaseID(policies[2]))
+	require.NoError(t, err)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	require.Len(t, decideUntilIsolated(t, b), 1)
+	p := progressFor(t, b, b.Operator, "us1")
+	requireCounts(t, p, adjudication.ProgressDeciding, 5, 4, 4)
+	require.Equal(t, []int64{4, 3, 1, 1}, []int64{p.Lines[0].Candidates, p.Lines[0].Decided, p.Lines[1].Candidates, p.Lines[1].Decided})
+	_, err = b.DB.Pool.Exec(t.Context(), "update policies set cover = (select cover from policies where id = $1) where id = $2", modeltest.DatabaseID(policies[0]), modeltest.DatabaseID(policies[2]))
+	require.NoError(t, err)
+	b.AdvanceClock(15 * time.Minute)
+	b.Sweep()
+	b.RunJobs()
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 5, 5, 5)
+}
+
+func TestProgressOfRevisionCountsNewestVersion(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	bindProgressBook(b)
+	at := b.Now()
+	b.Observe(modeltest.Quake("us1", at, modeltest.Epicentre, "6.4"))
+	b.RunJobs()
+	b.QuoteAndBind("quake-circle", nil) // its cover begins later
+	b.Observe(modeltest.Quake("us1", at, modeltest.Epicentre, "7.1"))
+	job := b.LastJob().(occurrence.EvaluateOccurrences)
+	p := progressFor(t, b, b.Operator, "us1")
+	requireCounts(t, p, adjudication.ProgressWaiting, 0, 0, 3)
+	require.EqualValues(t, 2, p.Version)
+	mend := failClaims(t, b)
+	_ = b.Service.Adjudication.Evaluate(t.Context(), job)
+	mend()
+	b.RunJobs()
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 3, 3, 3)
+	var versions int
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(distinct version) from matching_figures").Scan(&versions))
+	require.Equal(t, 1, versions, "figures of older versions are deleted")
+}
+
+func TestRepeatedMatchingCountsEachPolicyOnce(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policies := bindMany(b, "quake-circle", 3)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	job := b.LastJob().(occurrence.EvaluateOccurrences)
+	b.RunJobs()
+	for range 2 {
+		require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
+		requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 3, 3, 3)
+	}
+	again := adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{policies[0].ID}}
+	require.NoError(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), again))
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 3, 3, 3)
+	late := bindMany(b, "quake-circle", 1)[0]
+	_, err := b.DB.Pool.Exec(t.Context(), "update policies set effective_at = $1, payable_from = $1 where id = $2", b.Now().Add(-time.Hour), modeltest.DatabaseID(late))
+	require.NoError(t, err)
+	second := job
+	second.After = "9/9"
+	for range 2 {
+		require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), second))
+		requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 4, 4, 4)
+	}
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 4, 4, 4)
+	b.RunJobs()
+}
+
+// A slice that repeats policies has no figures. The next pass must count these policies
+// although they wait in it.
+func TestPolicyThatWaitsInRepeatedSliceIsCounted(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policies := bindMany(b, "quake-circle", 2)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	job := b.LastJob().(occurrence.EvaluateOccurrences)
+	mend := failClaims(t, b)
+	require.Error(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{policies[0].ID}}))
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 0, 0, 0)
+	require.Error(t, b.Service.Adjudication.Evaluate(t.Context(), job))
+	mend()
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressDeciding, 2, 0, 0)
+	b.RunJobs()
+	_, err := b.Service.Adjudication.DecideSlices(t.Context())
+	require.NoError(t, err)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 2, 2, 2)
+}
+
+func TestProgressOutlivesSlices(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	bindMany(b, "quake-circle", 2)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	job := b.LastJob().(occurrence.EvaluateOccurrences)
+	b.RunJobs()
+	b.AdvanceClock(25 * time.Hour)
+	b.Sweep()
+	require.Empty(t, slicesOf(t, b))
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 2, 2, 2)
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 2, 2, 2)
+	b.RunJobs()
+}
+
+func TestProgressOfEventWithoutPolicies(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	b.RunJobs()
+	p := progressFor(t, b, b.Acme, "us1")
+	requireCounts(t, p, adjudication.ProgressComplete, 0, 0, 0)
+	require.True(t, p.Settled)
+	require.Equal(t, []wire.ProgressLine{}, p.Lines)
+}
+
+func TestProgressOfMergedOccurrencesIsOne(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.QuoteAndBind("quake-circle", nil)
+	modeltest.ObserveQuake(b, "us1", "6.4", trigger.Preliminary)
+	quake := modeltest.ObserveQuake(b, "us2", "6.4", trigger.Preliminary)
+	quake.Stage, quake.Aliases = trigger.Final, []string{"us1"}
+	b.Observe(quake)
+	b.RunJobs()
+	one, two := progressFor(t, b, b.Acme, "us1"), progressFor(t, b, b.Acme, "us2")
+	require.Equal(t, one, two)
+	requireCounts(t, one, adjudication.ProgressComplete, 1, 1, 2)
+	require.Equal(t, int64(2_000_000), one.Lines[0].Owed.Amount, "one of the two claims was declined")
+}
+
+func TestProgressIsHiddenLikeItsOccurrence(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.QuoteAndBind("quake-circle", nil)
+	_, err := b.Service.Occurrences.RecordObservations(t.Context(), b.Acme, []wire.ObservationInput{modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4")}, true)
+	require.NoError(t, err)
+	b.RunJobs()
+	id := occurrenceID(t, b, "us1")
+	requireCounts(t, progressFor(t, b, b.Acme, "us1"), adjudication.ProgressComplete, 1, 1, 1)
+	unscoped := b.Acme
+	unscoped.Scopes = []actor.Scope{actor.ScopePoliciesRead}
+	for who, unknown := range map[string]struct {
+		id    string
+		actor actor.Actor
+		want  apperr.Code
+	}{
+		"another partner's rehearsal": {id, b.Globex, apperr.CodeNotFound},
+		"an unknown id":               {"occ_01m7x6n10jewfsb9zcqnfs2052", b.Operator, apperr.CodeNotFound},
+		"a malformed id":              {"occ_", b.Operator, apperr.CodeNotFound},
+		"a token without the scope":   {id, unscoped, apperr.CodeInsufficientScope},
+	} {
+		_, err := b.Service.Adjudication.Progress(t.Context(), unknown.actor, unknown.id)
+		require.Equal(t, unknown.want, apperr.CodeOf(err), who)
+	}
+}
+
+func TestProgressShowsBoundedLinesAndAllTotals(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	b.RunJobs()
+	insert := "insert into matching_figures select occurrence_id, version, 1, 'partner ' || n, 'USD', 2 from matchings, generate_series($1::integer, $2) n"
+	_, err := b.DB.Pool.Exec(t.Context(), insert, 1, adjudication.MaxProgressLines)
+	require.NoError(t, err)
+	p := progressFor(t, b, b.Operator, "us1")
+	require.Len(t, p.Lines, adjudication.MaxProgressLines)
+	require.False(t, p.HasMore)
+	_, err = b.DB.Pool.Exec(t.Context(), insert, adjudication.MaxProgressLines+1, adjudication.MaxProgressLines+2)
+	require.NoError(t, err)
+	p = progressFor(t, b, b.Operator, "us1")
+	require.Len(t, p.Lines, adjudication.MaxProgressLines)
+	require.True(t, p.HasMore)
+	requireCounts(t, p, adjudication.ProgressComplete, 2*adjudication.MaxProgressLines+4, 2*adjudication.MaxProgressLines+4, 0)
+}
