@@ -107,7 +107,7 @@ func domainEnums(t *testing.T) map[string][]string {
 		"ActorKind": "model/kernel/actor.Kind", "AttachmentStatus": "model/claims.AttachmentStatus", "AuditOutcome": "model/kernel/store.AuditOutcome", "BlockedReason": "model/claims.BlockedReason", "BookDimension": "model/insight/portfolio.Dimension",
 		"ClaimOrigin": "model/claims.Origin", "CoverPhase": "model/underwriting.CoverPhase", "DeliveryStatus": "model/events/webhooks.DeliveryStatus", "DeterminationStage": "model/claims.DeterminationStage",
 		"Operation": "model/audit.Operation", "Order": "model/kernel/store.Order", "PartnerStatus": "model/partners.Status", "ReasonCode": "model/claims.ReasonCode",
-		"RecordingResult": "model/hazard/occurrence.RecordingResult", "ReleaseResumptionState": "model/payouts/controls.ResumptionState", "ReportLineResult": "model/payouts.LineResult", "ReportLineStatus": "model/payouts/reconciliation.LineStatus", "SeriesInterval": "model/insight/portfolio.Interval",
+		"ProgressStatus": "model/claims/adjudication.ProgressStatus", "RecordingResult": "model/hazard/occurrence.RecordingResult", "ReleaseResumptionState": "model/payouts/controls.ResumptionState", "ReportLineResult": "model/payouts.LineResult", "ReportLineStatus": "model/payouts/reconciliation.LineStatus", "SeriesInterval": "model/insight/portfolio.Interval",
 		"AccountType": "model/account.Type", "USAccountType": "model/account.AccountType", "PriceLineKind": "model/quoting/pricing.LineKind",
 		"Direction": "model/hazard/trigger.Direction", "ObservationStage": "model/hazard/trigger.Stage", "PayoutShapeKind": "model/hazard/trigger.Shape",
 		"PlaceKind": "model/hazard/trigger.PlaceKind", "WindRule": "model/hazard/trigger.WindRule", "CalendarPeriod": "model/hazard/trigger.Calendar",

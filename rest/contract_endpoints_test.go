@@ -87,6 +87,7 @@ func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 		{"POST", "/policies/" + scheduled.ID + "/cancel", "", actor.ScopePoliciesWrite, 200, 404},
 		{"POST", "/explain", `{"policy_id":"` + policy.ID + `","what_if":{"earthquake":{"location":{"latitude":23.98,"longitude":121.61},"magnitude":"7.0"}}}`, actor.ScopePoliciesRead, 200, 404},
 		{"GET", "/occurrences/" + claim.Occurrence.ID, "", actor.ScopePoliciesRead, 200, 404},
+		{"GET", "/occurrences/" + claim.Occurrence.ID + "/progress", "", actor.ScopeClaimsRead, 200, 404},
 		{"POST", "/claims", `{"policy_id":"` + policy.ID + `"}`, actor.ScopeClaimsWrite, 201, 404},
 		{"GET", of, "", actor.ScopeClaimsRead, 200, 404},
 		{"GET", of + "/timeline", "", actor.ScopeClaimsRead, 200, 404},

@@ -6,6 +6,7 @@ import (
 
 	"parapet/model/account"
 	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
@@ -54,9 +55,10 @@ var enumsBySchema = map[string]map[string][]any{
 	"TimelineEntry": {"kind": append(eventTypes(""), "trigger.observed")},
 	"Line": {"kind": enumValues(pricing.ExpectedLoss, pricing.UncertaintyLoad, pricing.RiskLoad, pricing.Expense,
 		pricing.Commission, pricing.MinimumPremium)},
-	"Observation":       {"kind": observationKinds, "stage": observationStages},
-	"ObservationInput":  {"kind": observationKinds, "stage": observationStages},
-	"ObservationResult": {"result": enumValues(occurrence.ResultCreated, occurrence.ResultRevised, occurrence.ResultUnchanged, occurrence.ResultRejected)},
+	"Observation":        {"kind": observationKinds, "stage": observationStages},
+	"ObservationInput":   {"kind": observationKinds, "stage": observationStages},
+	"ObservationResult":  {"result": enumValues(occurrence.ResultCreated, occurrence.ResultRevised, occurrence.ResultUnchanged, occurrence.ResultRejected)},
+	"OccurrenceProgress": {"status": enumValues(adjudication.ProgressWaiting, adjudication.ProgressDeciding, adjudication.ProgressComplete)},
 	"Payout": {"status": stateValues(claims.PayoutTransitions), "blocked_reason": enumValues(claims.BlockedMethodMissing, claims.BlockedMethodUnverified,
 		claims.BlockedApproval, claims.BlockedRailRejected, claims.BlockedRailMismatch, claims.BlockedCompliance, claims.BlockedOperator)},
 	"PayoutDestination": {"status": stateValues(payouts.PayoutMethodTransitions), "type": accountTypes},

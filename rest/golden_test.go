@@ -34,6 +34,7 @@ func TestGolden(t *testing.T) {
 	s := &goldenRun{testServer: newTestServer(t), canon: newCanonicalizer(), golden: map[string]string{}, examples: map[string]map[string]any{}}
 	s.run(t)
 	s.sendFailingRequests(t)
+	s.readProgress(t)
 	const folder = "testdata/golden"
 	if *update {
 		require.NoError(t, os.RemoveAll(folder))
@@ -73,6 +74,13 @@ func (s *goldenRun) sendFailingRequests(t *testing.T) {
 	s.callAndRecord(t, "createSandboxObservations", 201, "POST", "/sandbox/observations", weak)
 	s.callAndRecord(t, "createClaim", 422, "POST", "/claims", `{"policy_id":"`+policy.ID+`","source_event":{"source":"usgs","id":"us2000weak"}}`)
 	s.callAndRecord(t, "deletePolicy", 405, "DELETE", "/policies/"+policy.ID, "")
+}
+
+// readProgress reads the progress of the occurrence of the oldest claim.
+func (s *goldenRun) readProgress(t *testing.T) {
+	t.Helper()
+	claims := decodeRecord[wire.List[wire.Claim]](t, s.get(t, "/v1/claims")).Data
+	s.callAndRecord(t, "getOccurrenceProgress", 200, "GET", "/occurrences/"+claims[len(claims)-1].Occurrence.ID+"/progress", "")
 }
 
 // callAndRecord makes one call of the scenario and records it.

@@ -14,6 +14,10 @@ func (s *server) getOccurrence(ctx context.Context, c *requestContext) (*wire.Oc
 	return s.Service.Occurrences.Get(ctx, c.actor, c.pathParam("occurrence_id"))
 }
 
+func (s *server) getOccurrenceProgress(ctx context.Context, c *requestContext) (*wire.OccurrenceProgress, error) {
+	return s.Service.Adjudication.Progress(ctx, c.actor, c.pathParam("occurrence_id"))
+}
+
 type explanationRequest struct {
 	PolicyID     string             `json:"policy_id" doc:"The policy to evaluate."`
 	OccurrenceID *string            `json:"occurrence_id,omitzero" doc:"Id of a recorded occurrence, occ_…. Give exactly one of occurrence_id, source_event and what_if."`

@@ -46,6 +46,7 @@ var contractScopes = map[string]actor.Scope{
 	"POST /policies/{policy_id}/cancel":                          actor.ScopePoliciesWrite,
 	"POST /explain":                                              actor.ScopePoliciesRead,
 	"GET /occurrences/{occurrence_id}":                           actor.ScopePoliciesRead,
+	"GET /occurrences/{occurrence_id}/progress":                  actor.ScopeClaimsRead,
 	"POST /claims/{claim_id}/withdraw":                           actor.ScopeClaimsWrite,
 	"GET /policies/{policy_id}/timeline":                         actor.ScopePoliciesRead,
 	"GET /policies/{policy_id}/payout-methods":                   actor.ScopeClaimsRead,

@@ -25,7 +25,7 @@ var schemaFieldOf = map[string]string{
 	"listDeliveries": "WebhookEndpoint.deliveries", "retryDelivery": "Mutation.retryDelivery",
 	"listPolicyTimeline": "Policy.timeline", "listPolicyPayoutMethods": "Policy.payoutMethods", "getPayoutMethod": "Query.payoutMethod", "listAllPayouts": "Query.payouts",
 	"cancelPolicy": "Mutation.cancelPolicy", "withdrawClaim": "Mutation.withdrawClaim",
-	"getOccurrence": "Query.occurrence", "explainOccurrence": "Query.explain",
+	"getOccurrence": "Query.occurrence", "getOccurrenceProgress": "Occurrence.progress", "explainOccurrence": "Query.explain",
 }
 
 // TestGraphQLCoversEveryRESTOperation compares the served OpenAPI document with the

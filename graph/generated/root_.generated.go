@@ -851,6 +851,7 @@ type ComplexityRoot struct {
 		Observations  func(childComplexity int, first *int, after *string, order *string) int
 		OccurredAt    func(childComplexity int) int
 		Policies      func(childComplexity int, first *int, after *string, nearMisses bool) int
+		Progress      func(childComplexity int) int
 		Sandbox       func(childComplexity int) int
 		Source        func(childComplexity int) int
 		SourceEventID func(childComplexity int) int
@@ -879,6 +880,18 @@ type ComplexityRoot struct {
 	OccurrenceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	OccurrenceProgress struct {
+		Candidates   func(childComplexity int) int
+		ClaimsOpened func(childComplexity int) int
+		Decided      func(childComplexity int) int
+		HasMore      func(childComplexity int) int
+		Lines        func(childComplexity int) int
+		OccurrenceID func(childComplexity int) int
+		Settled      func(childComplexity int) int
+		Status       func(childComplexity int) int
+		Version      func(childComplexity int) int
 	}
 
 	OpenClaimPayload struct {
@@ -1203,6 +1216,18 @@ type ComplexityRoot struct {
 		ReportingWindow func(childComplexity int) int
 		ShortestTerm    func(childComplexity int) int
 		WaitingPeriod   func(childComplexity int) int
+	}
+
+	ProgressLine struct {
+		Blocked      func(childComplexity int) int
+		Candidates   func(childComplexity int) int
+		ClaimsOpened func(childComplexity int) int
+		Currency     func(childComplexity int) int
+		Decided      func(childComplexity int) int
+		Owed         func(childComplexity int) int
+		Partner      func(childComplexity int) int
+		Pending      func(childComplexity int) int
+		Released     func(childComplexity int) int
 	}
 
 	PublishProductPayload struct {
@@ -5236,6 +5261,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Occurrence.Policies(childComplexity, args["first"].(*int), args["after"].(*string), args["nearMisses"].(bool)), true
+	case "Occurrence.progress":
+		if e.ComplexityRoot.Occurrence.Progress == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.Progress(childComplexity), true
 	case "Occurrence.sandbox":
 		if e.ComplexityRoot.Occurrence.Sandbox == nil {
 			break
@@ -5353,6 +5384,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.OccurrenceEdge.Node(childComplexity), true
+
+	case "OccurrenceProgress.candidates":
+		if e.ComplexityRoot.OccurrenceProgress.Candidates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceProgress.Candidates(childComplexity), true
+	case "OccurrenceProgress.claimsOpened":
+		if e.ComplexityRoot.OccurrenceProgress.ClaimsOpened == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceProgress.ClaimsOpened(childComplexity), true
+	case "OccurrenceProgress.decided":
+		if e.ComplexityRoot.OccurrenceProgress.Decided == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceProgress.Decided(childComplexity), true
+	case "OccurrenceProgress.hasMore":
+		if e.ComplexityRoot.OccurrenceProgress.HasMore == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceProgress.HasMore(childComplexity), true
+	case "OccurrenceProgress.lines":
+		if e.ComplexityRoot.OccurrenceProgress.Lines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceProgress.Lines(childComplexity), true
+	case "OccurrenceProgress.occurrenceId":
+		if e.ComplexityRoot.OccurrenceProgress.OccurrenceID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceProgress.OccurrenceID(childComplexity), true
+	case "OccurrenceProgress.settled":
+		if e.ComplexityRoot.OccurrenceProgress.Settled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceProgress.Settled(childComplexity), true
+	case "OccurrenceProgress.status":
+		if e.ComplexityRoot.OccurrenceProgress.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceProgress.Status(childComplexity), true
+	case "OccurrenceProgress.version":
+		if e.ComplexityRoot.OccurrenceProgress.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.OccurrenceProgress.Version(childComplexity), true
 
 	case "OpenClaimPayload.claim":
 		if e.ComplexityRoot.OpenClaimPayload.Claim == nil {
@@ -6727,6 +6813,61 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProductTimes.WaitingPeriod(childComplexity), true
+
+	case "ProgressLine.blocked":
+		if e.ComplexityRoot.ProgressLine.Blocked == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProgressLine.Blocked(childComplexity), true
+	case "ProgressLine.candidates":
+		if e.ComplexityRoot.ProgressLine.Candidates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProgressLine.Candidates(childComplexity), true
+	case "ProgressLine.claimsOpened":
+		if e.ComplexityRoot.ProgressLine.ClaimsOpened == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProgressLine.ClaimsOpened(childComplexity), true
+	case "ProgressLine.currency":
+		if e.ComplexityRoot.ProgressLine.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProgressLine.Currency(childComplexity), true
+	case "ProgressLine.decided":
+		if e.ComplexityRoot.ProgressLine.Decided == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProgressLine.Decided(childComplexity), true
+	case "ProgressLine.owed":
+		if e.ComplexityRoot.ProgressLine.Owed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProgressLine.Owed(childComplexity), true
+	case "ProgressLine.partner":
+		if e.ComplexityRoot.ProgressLine.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProgressLine.Partner(childComplexity), true
+	case "ProgressLine.pending":
+		if e.ComplexityRoot.ProgressLine.Pending == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProgressLine.Pending(childComplexity), true
+	case "ProgressLine.released":
+		if e.ComplexityRoot.ProgressLine.Released == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProgressLine.Released(childComplexity), true
 
 	case "PublishProductPayload.clientMutationId":
 		if e.ComplexityRoot.PublishProductPayload.ClientMutationID == nil {
@@ -10880,6 +11021,11 @@ type Occurrence implements Node {
     "Whether to list policies whose trigger it missed too."
     nearMisses: Boolean! = true
   ): ExplanationConnection
+  """
+  How far it is matched to policies, decided and paid. Partners see their own policies. Scope claims:read. Errors:
+  parameter_invalid when a sum exceeds 64 bits.
+  """
+  progress: OccurrenceProgress
   "Its observations, the newest recorded first. At a station, its days."
   observations(
     "The number of records, 1 to 100; 25 when left out."
@@ -10889,6 +11035,60 @@ type Occurrence implements Node {
     "The newest recorded first when left out."
     order: Order
   ): ObservationConnection
+}
+
+"How far an occurrence is matched to policies, decided and paid."
+type OccurrenceProgress {
+  "Id of the occurrence that it was merged into; its own id when it was not merged."
+  occurrenceId: ID!
+  "Version of the occurrence: candidates and decided belong to this version, claims and money to all versions."
+  version: Long!
+  "How far its candidates are decided."
+  status: ProgressStatus!
+  "Whether it is complete and no payout is on its way: each was paid, is blocked, was returned or was cancelled."
+  settled: Boolean!
+  "Policies that this version may affect. Most near misses are among them. 0 while waiting."
+  candidates: Long!
+  "Candidates that were decided, with and without a claim. It counts from 0 again when an occurrence changes or is matched again."
+  decided: Long!
+  "Claims for the occurrence, of any status."
+  claimsOpened: Long!
+  "The same by partner and currency, in this order. At most 1000; the totals count all."
+  lines: [ProgressLine!]!
+  "Whether there are more than 1000 lines."
+  hasMore: Boolean!
+}
+
+"The progress of the policies of one partner and currency."
+type ProgressLine {
+  "Whose policies they are."
+  partner: String!
+  "ISO 4217 code."
+  currency: String!
+  "Policies that this version may affect."
+  candidates: Long!
+  "Candidates that were decided."
+  decided: Long!
+  "Claims for the occurrence, of any status."
+  claimsOpened: Long!
+  "What its approved claims owe."
+  owed: Money!
+  "Payouts that are pending, releasing or reconciling."
+  pending: Money!
+  "Payouts that are blocked."
+  blocked: Money!
+  "Payouts that were paid and not returned."
+  released: Money!
+}
+
+"How far the candidates of an occurrence are decided."
+enum ProgressStatus {
+  "They are not known yet."
+  WAITING
+  "Candidates are left."
+  DECIDING
+  "Every candidate was decided."
+  COMPLETE
 }
 
 "One measurement, as its source reports it now."
@@ -15760,6 +15960,8 @@ func (ec *executionContext) childFields_Occurrence(ctx context.Context, field gr
 		return ec.fieldContext_Occurrence_sandbox(ctx, field)
 	case "policies":
 		return ec.fieldContext_Occurrence_policies(ctx, field)
+	case "progress":
+		return ec.fieldContext_Occurrence_progress(ctx, field)
 	case "observations":
 		return ec.fieldContext_Occurrence_observations(ctx, field)
 	}
@@ -15804,6 +16006,30 @@ func (ec *executionContext) childFields_OccurrenceEdge(ctx context.Context, fiel
 		return ec.fieldContext_OccurrenceEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type OccurrenceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_OccurrenceProgress(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "occurrenceId":
+		return ec.fieldContext_OccurrenceProgress_occurrenceId(ctx, field)
+	case "version":
+		return ec.fieldContext_OccurrenceProgress_version(ctx, field)
+	case "status":
+		return ec.fieldContext_OccurrenceProgress_status(ctx, field)
+	case "settled":
+		return ec.fieldContext_OccurrenceProgress_settled(ctx, field)
+	case "candidates":
+		return ec.fieldContext_OccurrenceProgress_candidates(ctx, field)
+	case "decided":
+		return ec.fieldContext_OccurrenceProgress_decided(ctx, field)
+	case "claimsOpened":
+		return ec.fieldContext_OccurrenceProgress_claimsOpened(ctx, field)
+	case "lines":
+		return ec.fieldContext_OccurrenceProgress_lines(ctx, field)
+	case "hasMore":
+		return ec.fieldContext_OccurrenceProgress_hasMore(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type OccurrenceProgress", field.Name)
 }
 
 func (ec *executionContext) childFields_OpenClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16452,6 +16678,30 @@ func (ec *executionContext) childFields_ProductTimes(ctx context.Context, field 
 		return ec.fieldContext_ProductTimes_farthestStart(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ProductTimes", field.Name)
+}
+
+func (ec *executionContext) childFields_ProgressLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "partner":
+		return ec.fieldContext_ProgressLine_partner(ctx, field)
+	case "currency":
+		return ec.fieldContext_ProgressLine_currency(ctx, field)
+	case "candidates":
+		return ec.fieldContext_ProgressLine_candidates(ctx, field)
+	case "decided":
+		return ec.fieldContext_ProgressLine_decided(ctx, field)
+	case "claimsOpened":
+		return ec.fieldContext_ProgressLine_claimsOpened(ctx, field)
+	case "owed":
+		return ec.fieldContext_ProgressLine_owed(ctx, field)
+	case "pending":
+		return ec.fieldContext_ProgressLine_pending(ctx, field)
+	case "blocked":
+		return ec.fieldContext_ProgressLine_blocked(ctx, field)
+	case "released":
+		return ec.fieldContext_ProgressLine_released(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProgressLine", field.Name)
 }
 
 func (ec *executionContext) childFields_PublishProductPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

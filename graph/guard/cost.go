@@ -20,6 +20,7 @@ const (
 	mutationCost         = 500   // own cost of a mutation: it locks, writes and emits events
 	aggregationCost      = 2000  // a figure that aggregates a whole portfolio or ledger
 	affectedPoliciesCost = 500   // the policies of an occurrence: all policies near it are evaluated
+	progressCost         = 500   // the progress of an occurrence: all its claims and payouts are added up
 	exposureCost         = 10000 // an exposure: the caller chooses a place and a size that affect many policies
 	historyProofCost     = 5000  // historyProof: it reads a partner's whole event history
 	totalCountCost       = 20    // totalCount of a list of one record, which has few rows
@@ -67,6 +68,7 @@ const (
 	historyProofType     = "HistoryProof"
 	portfolioType        = "Portfolio"
 	exposureType         = "Exposure"
+	progressType         = "OccurrenceProgress"
 	explanationsType     = "ExplanationConnection"
 	ledgerBalanceType    = "LedgerBalance"
 	statementType        = "Statement"
@@ -178,6 +180,8 @@ func aggregateCost(definition *ast.FieldDefinition, on *ast.Definition) int64 {
 		return exposureCost
 	case name == explanationsType:
 		return affectedPoliciesCost
+	case name == progressType:
+		return progressCost
 	default:
 		return 0
 	}

@@ -51,6 +51,7 @@ var listBounds = map[string]listBound{
 	"Portfolio.payoutsByStatus":           {entries: 8, perCurrency: true},
 	"Portfolio.doubt":                     {entries: 2 * 5, perCurrency: true}, // two states, five ages
 	"Portfolio.series":                    {entries: 1, perCurrency: true},
+	"OccurrenceProgress.lines":            {entries: assumedPartners * assumedCurrencies},
 	"Series.points":                       {fromArguments: true},
 	"Book.lines":                          {fromArguments: true},
 	"Exposure.totals":                     {entries: 1, perCurrency: true},

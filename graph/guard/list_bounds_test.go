@@ -64,6 +64,7 @@ func TestListCostEqualsMaxLength(t *testing.T) {
 		{"{invariants{name violations{subject}}}", 50 * (1 + 100)},
 		{"{quotes(first:2){nodes{price{lines{kind}} history{factor}}}}", 1 + 2*(15+8+100)},
 		{"{policies(first:2){nodes{cover{payoutCurves{points{index}}}}}}", 1 + 2*(2+10*(1+20))},
+		{`{occurrence(id:"x"){progress{lines{currency}}}}`, 1 + 500 + 200},
 		{"{portfolio{book{more}}}", 1 + 2000},
 		{"{portfolio{book{lines{currency}}}}", 1 + 2000 + 100},
 		{"{portfolio{book(first:1000){lines{currency}}}}", 1 + 2000 + 1000},

@@ -50,6 +50,14 @@ func (o *Occurrence) Observations(ctx context.Context, first *int, after, order 
 	return loadPages(ctx, o.batch, o.ID, "observations", orderedPage(first, after, order), o.batch.reader.Service.Occurrences.ObservationsByOccurrence, newObservations)
 }
 
+// Progress returns how far the occurrence is matched, decided and paid.
+func (o *Occurrence) Progress(ctx context.Context) (*wire.OccurrenceProgress, error) {
+	r := o.batch.reader
+	return loadRelation(ctx, o.batch, o.ID, "progress", func(ctx context.Context) (map[string]*wire.OccurrenceProgress, error) {
+		return r.Service.Adjudication.ProgressByID(ctx, r.Actor, o.batch.ids)
+	})
+}
+
 // HazardFilter filters lists of occurrences and observations.
 type HazardFilter struct {
 	Kind         *string
