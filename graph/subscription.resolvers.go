@@ -17,6 +17,10 @@ func (r *subscriptionResolver) ClaimTimeline(ctx context.Context, claimID string
 	return readerFrom(ctx).FollowTimeline(ctx, claimID, afterSequence)
 }
 
+func (r *subscriptionResolver) OccurrenceProgress(ctx context.Context, occurrenceID string) (<-chan *wire.OccurrenceProgress, error) {
+	return readerFrom(ctx).FollowProgress(ctx, occurrenceID)
+}
+
 func (r *subscriptionResolver) Events(ctx context.Context, afterSequence *int64, generation *int, types []string, subject *string, partner *string) (<-chan *node.Event, error) {
 	return readerFrom(ctx).FollowEvents(ctx, node.EventFilter{AfterSequence: afterSequence, Generation: generation, Types: types, Subject: subject, Partner: partner})
 }

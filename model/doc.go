@@ -14,6 +14,6 @@
 //	reports of the rail                            payouts/reconciliation
 //	events, feeds, webhooks                        events, events/webhooks
 //	entries and balances                           ledger
-//	figures and what-if questions                  insight/portfolio, insight/scenario
+//	figures and what-if questions                  insight/portfolio, insight/progress, insight/scenario
 //	due work, metrics, restore, erasure            operations, operations/privacy
 package model

@@ -12,6 +12,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/insight/portfolio"
+	"parapet/model/insight/progress"
 	"parapet/model/insight/scenario"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/seal"
@@ -77,6 +78,7 @@ type Service struct {
 	Controls       *controls.Service
 	Releases       *release.Service
 	Reconciliation *reconciliation.Service
+	Progress       *progress.Service
 	Scenarios      *scenario.Service
 	Portfolio      *portfolio.Service
 	Privacy        *privacy.Service
@@ -116,6 +118,7 @@ func New(c Config) (*Service, error) {
 		Controls:       controls.New(s, c.Sleep),
 		Releases:       release.New(s, c.ResumeCheckTimeout),
 		Reconciliation: reconciliation.New(s),
+		Progress:       progress.New(s),
 		Scenarios:      scenario.New(s),
 		Portfolio:      portfolio.New(s),
 		Privacy:        privacy.New(s),

@@ -6,11 +6,11 @@ import (
 
 	"parapet/model/account"
 	"parapet/model/claims"
-	"parapet/model/claims/adjudication"
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
+	"parapet/model/insight/progress"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
@@ -58,7 +58,7 @@ var enumsBySchema = map[string]map[string][]any{
 	"Observation":        {"kind": observationKinds, "stage": observationStages},
 	"ObservationInput":   {"kind": observationKinds, "stage": observationStages},
 	"ObservationResult":  {"result": enumValues(occurrence.ResultCreated, occurrence.ResultRevised, occurrence.ResultUnchanged, occurrence.ResultRejected)},
-	"OccurrenceProgress": {"status": enumValues(adjudication.ProgressWaiting, adjudication.ProgressDeciding, adjudication.ProgressComplete)},
+	"OccurrenceProgress": {"status": enumValues(progress.Waiting, progress.Deciding, progress.Complete)},
 	"Payout": {"status": stateValues(claims.PayoutTransitions), "blocked_reason": enumValues(claims.BlockedMethodMissing, claims.BlockedMethodUnverified,
 		claims.BlockedApproval, claims.BlockedRailRejected, claims.BlockedRailMismatch, claims.BlockedCompliance, claims.BlockedOperator)},
 	"PayoutDestination": {"status": stateValues(payouts.PayoutMethodTransitions), "type": accountTypes},

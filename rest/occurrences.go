@@ -15,7 +15,7 @@ func (s *server) getOccurrence(ctx context.Context, c *requestContext) (*wire.Oc
 }
 
 func (s *server) getOccurrenceProgress(ctx context.Context, c *requestContext) (*wire.OccurrenceProgress, error) {
-	return s.Service.Adjudication.Progress(ctx, c.actor, c.pathParam("occurrence_id"))
+	return s.Service.Progress.Get(ctx, c.actor, c.pathParam("occurrence_id"))
 }
 
 type explanationRequest struct {

@@ -5425,6 +5425,16 @@ func (ec *executionContext) marshalNOccurrenceEdge2ᚖparapetᚋgraphᚋnodeᚐE
 	return ec._OccurrenceEdge(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalNOccurrenceProgress2ᚖparapetᚋmodelᚋwireᚐOccurrenceProgress(ctx context.Context, sel ast.SelectionSet, v *wire.OccurrenceProgress) graphql.Marshaler {
+	if v == nil {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+		return graphql.Null
+	}
+	return ec._OccurrenceProgress(ctx, sel, v)
+}
+
 func (ec *executionContext) unmarshalNOccurrenceRefInput2parapetᚋmodelᚋinsightᚋscenarioᚐOccurrenceRef(ctx context.Context, v any) (scenario.OccurrenceRef, error) {
 	res, err := ec.unmarshalInputOccurrenceRefInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)

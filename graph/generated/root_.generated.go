@@ -1545,8 +1545,9 @@ type ComplexityRoot struct {
 	}
 
 	Subscription struct {
-		ClaimTimeline func(childComplexity int, claimID string, afterSequence *int64) int
-		Events        func(childComplexity int, afterSequence *int64, generation *int, types []string, subject *string, partner *string) int
+		ClaimTimeline      func(childComplexity int, claimID string, afterSequence *int64) int
+		Events             func(childComplexity int, afterSequence *int64, generation *int, types []string, subject *string, partner *string) int
+		OccurrenceProgress func(childComplexity int, occurrenceID string) int
 	}
 
 	TestWebhookEndpointPayload struct {
@@ -8376,6 +8377,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Subscription.Events(childComplexity, args["afterSequence"].(*int64), args["generation"].(*int), args["types"].([]string), args["subject"].(*string), args["partner"].(*string)), true
+	case "Subscription.occurrenceProgress":
+		if e.ComplexityRoot.Subscription.OccurrenceProgress == nil {
+			break
+		}
+
+		args, err := ec.field_Subscription_occurrenceProgress_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Subscription.OccurrenceProgress(childComplexity, args["occurrenceId"].(string)), true
 
 	case "TestWebhookEndpointPayload.clientMutationId":
 		if e.ComplexityRoot.TestWebhookEndpointPayload.ClientMutationID == nil {
@@ -13604,8 +13616,8 @@ scalar MetadataChange
 	{Name: "../schema/subscription.graphqls", Input: `"""
 All subscriptions: over a WebSocket with the subprotocol graphql-transport-ws, or as server-sent events with Accept:
 text/event-stream. A subscription ends with an error that says why: the token has expired, the partner is disabled, the
-client reads too slowly, or the server is stopping. Then subscribe again after the last sequence you have: nothing is lost
-or repeated.
+client reads too slowly, or the server is stopping. Then subscribe again, after the last sequence you have where there is
+one: nothing is lost or repeated. Only occurrenceProgress ends without an error, when it is settled.
 """
 type Subscription {
   "A claim's timeline: the entries so far, then new ones. Scope claims:read. Errors: not_found, parameter_invalid, rate_limited."
@@ -13615,6 +13627,14 @@ type Subscription {
     "Only entries with a greater sequence; the whole timeline when left out."
     afterSequence: Long
   ): TimelineEntry!
+  """
+  The progress of an occurrence: as it is now, then after changes, at most twice a second. It ends when it is settled.
+  Partners see their own policies. Scope claims:read. Errors: not_found, rate_limited.
+  """
+  occurrenceProgress(
+    "Id of the occurrence."
+    occurrenceId: ID!
+  ): OccurrenceProgress!
   "The feed of one partner: its events so far, then each new one. Scope events:read. Errors: parameter_invalid, cursor_invalid, rate_limited."
   events(
     "Only events with a greater sequence; the whole feed when left out."

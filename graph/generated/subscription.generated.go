@@ -17,6 +17,7 @@ import (
 
 type SubscriptionResolver interface {
 	ClaimTimeline(ctx context.Context, claimID string, afterSequence *int64) (<-chan *wire.TimelineEntry, error)
+	OccurrenceProgress(ctx context.Context, occurrenceID string) (<-chan *wire.OccurrenceProgress, error)
 	Events(ctx context.Context, afterSequence *int64, generation *int, types []string, subject *string, partner *string) (<-chan *node.Event, error)
 }
 
@@ -92,6 +93,20 @@ func (ec *executionContext) field_Subscription_events_args(ctx context.Context, 
 	return args, nil
 }
 
+func (ec *executionContext) field_Subscription_occurrenceProgress_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "occurrenceId",
+		func(ctx context.Context, v any) (string, error) {
+			return ec.unmarshalNID2string(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["occurrenceId"] = arg0
+	return args, nil
+}
+
 // endregion ***************************** args.gotpl *****************************
 
 // region    **************************** field.gotpl *****************************
@@ -134,6 +149,50 @@ func (ec *executionContext) fieldContext_Subscription_claimTimeline(ctx context.
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Subscription_claimTimeline_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Subscription_occurrenceProgress(ctx context.Context, field graphql.CollectedField) (ret func(ctx context.Context) graphql.Marshaler) {
+	return graphql.ResolveFieldStream(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Subscription_occurrenceProgress(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Subscription().OccurrenceProgress(ctx, fc.Args["occurrenceId"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *wire.OccurrenceProgress) graphql.Marshaler {
+			return ec.marshalNOccurrenceProgress2ᚖparapetᚋmodelᚋwireᚐOccurrenceProgress(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Subscription_occurrenceProgress(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Subscription",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_OccurrenceProgress(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Subscription_occurrenceProgress_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -211,6 +270,8 @@ func (ec *executionContext) _Subscription(ctx context.Context, sel ast.Selection
 	switch fields[0].Name {
 	case "claimTimeline":
 		return ec._Subscription_claimTimeline(ctx, fields[0])
+	case "occurrenceProgress":
+		return ec._Subscription_occurrenceProgress(ctx, fields[0])
 	case "events":
 		return ec._Subscription_events(ctx, fields[0])
 	default:

@@ -54,7 +54,7 @@ func (o *Occurrence) Observations(ctx context.Context, first *int, after, order 
 func (o *Occurrence) Progress(ctx context.Context) (*wire.OccurrenceProgress, error) {
 	r := o.batch.reader
 	return loadRelation(ctx, o.batch, o.ID, "progress", func(ctx context.Context) (map[string]*wire.OccurrenceProgress, error) {
-		return r.Service.Adjudication.ProgressByID(ctx, r.Actor, o.batch.ids)
+		return r.Service.Progress.ByID(ctx, r.Actor, o.batch.ids)
 	})
 }
 

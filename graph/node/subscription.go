@@ -3,7 +3,6 @@ package node
 import (
 	"context"
 
-	"parapet/model/events"
 	"parapet/model/wire"
 )
 
@@ -19,9 +18,17 @@ func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64)
 	return streamNodes(ctx, r, tail, err, asNodes[wire.TimelineEntry])
 }
 
-// streamNodes sends nodes to a subscription. It prefetches at most one read. A read error
-// ends the subscription with its reason.
-func streamNodes[R, N any](ctx context.Context, r *Reader, tail *events.Cursor[R], err error, together func([]*R) []*N) (<-chan *N, error) {
+// FollowProgress streams the progress of an occurrence until it is settled.
+func (r *Reader) FollowProgress(ctx context.Context, id string) (<-chan *wire.OccurrenceProgress, error) {
+	tail, err := r.Service.Progress.Follow(ctx, r.Actor, id)
+	return streamNodes(ctx, r, tail, err, asNodes[wire.OccurrenceProgress])
+}
+
+// streamNodes sends nodes to a subscription. It prefetches at most one read. A read of
+// nothing ends the subscription, and a read error ends it with its reason.
+func streamNodes[R, N any, C interface {
+	Next(ctx context.Context) ([]R, error)
+}](ctx context.Context, r *Reader, tail C, err error, together func([]*R) []*N) (<-chan *N, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -32,6 +39,9 @@ func streamNodes[R, N any](ctx context.Context, r *Reader, tail *events.Cursor[R
 			records, err := tail.Next(ctx)
 			if err != nil {
 				r.End(err)
+				return
+			}
+			if len(records) == 0 {
 				return
 			}
 			for _, node := range together(pointersTo(records)) {

@@ -27,6 +27,7 @@ var subdomains = []string{
 	"model/payouts/release",
 	"model/payouts/reconciliation",
 	"model/claims/adjudication",
+	"model/insight/progress",
 	"model/insight/scenario",
 	"model/insight/portfolio",
 	"model/operations/privacy",

@@ -9,6 +9,7 @@ import (
 	"parapet/model/claims/adjudication"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
+	"parapet/model/insight/progress"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -28,11 +29,11 @@ func occurrenceID(t *testing.T, b *modeltest.Bundle, event string) string {
 // progressFor returns the progress of an event of usgs as an actor sees it.
 func progressFor(t *testing.T, b *modeltest.Bundle, who actor.Actor, event string) *wire.OccurrenceProgress {
 	t.Helper()
-	return modeltest.Must(b.Service.Adjudication.Progress(t.Context(), who, occurrenceID(t, b, event)))
+	return modeltest.Must(b.Service.Progress.Get(t.Context(), who, occurrenceID(t, b, event)))
 }
 
 // requireCounts checks status, candidates, decided and claims.
-func requireCounts(t *testing.T, p *wire.OccurrenceProgress, status adjudication.ProgressStatus, candidates, decided, claims int64) {
+func requireCounts(t *testing.T, p *wire.OccurrenceProgress, status progress.Status, candidates, decided, claims int64) {
 	t.Helper()
 	require.Equal(t, string(status), p.Status)
 	require.Equal(t, []int64{candidates, decided, claims}, []int64{p.Candidates, p.Decided, p.ClaimsOpened})
@@ -81,7 +82,7 @@ func TestProgressShowsEachStage(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
 	job := b.LastJob().(occurrence.EvaluateOccurrences)
 	waiting := progressFor(t, b, b.Operator, "us1")
-	requireCounts(t, waiting, adjudication.ProgressWaiting, 0, 0, 0)
+	requireCounts(t, waiting, progress.Waiting, 0, 0, 0)
 	require.Empty(t, waiting.Lines)
 	require.False(t, waiting.Settled)
 
@@ -89,7 +90,7 @@ func TestProgressShowsEachStage(t *testing.T) {
 	require.Error(t, b.Service.Adjudication.Evaluate(t.Context(), job))
 	mend()
 	deciding := progressFor(t, b, b.Operator, "us1")
-	requireCounts(t, deciding, adjudication.ProgressDeciding, 3, 0, 0)
+	requireCounts(t, deciding, progress.Deciding, 3, 0, 0)
 	require.False(t, deciding.Settled)
 	none := func(partner, currency string) wire.ProgressLine {
 		return withCounts(amounts(partner, currency, 0, 0, 0, 0), 1, 0, 0)
@@ -99,7 +100,7 @@ func TestProgressShowsEachStage(t *testing.T) {
 	_, err := b.Service.Adjudication.DecideSlices(t.Context())
 	require.NoError(t, err)
 	complete := progressFor(t, b, b.Operator, "us1")
-	requireCounts(t, complete, adjudication.ProgressComplete, 3, 3, 3)
+	requireCounts(t, complete, progress.Complete, 3, 3, 3)
 	require.False(t, complete.Settled, "a payout is on its way")
 	acme := []wire.ProgressLine{
 		withCounts(amounts("acme", "EUR", 2_000_000, 0, 2_000_000, 0), 1, 1, 1),
@@ -115,10 +116,10 @@ func TestProgressShowsEachStage(t *testing.T) {
 	require.True(t, settled.Settled, "the others are blocked")
 
 	own := progressFor(t, b, b.Acme, "us1")
-	requireCounts(t, own, adjudication.ProgressComplete, 2, 2, 2)
+	requireCounts(t, own, progress.Complete, 2, 2, 2)
 	require.Equal(t, acme, own.Lines, "a partner sees its own figures only")
 	own = progressFor(t, b, globex, "us1")
-	requireCounts(t, own, adjudication.ProgressComplete, 1, 1, 1)
+	requireCounts(t, own, progress.Complete, 1, 1, 1)
 	require.Equal(t, []wire.ProgressLine{other}, own.Lines)
 }
 
@@ -147,14 +148,14 @@ func TestProgressFollowsHalvedSlices(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
 	require.Len(t, decideUntilIsolated(t, b), 1)
 	p := progressFor(t, b, b.Operator, "us1")
-	requireCounts(t, p, adjudication.ProgressDeciding, 5, 4, 4)
+	requireCounts(t, p, progress.Deciding, 5, 4, 4)
 	require.Equal(t, []int64{4, 3, 1, 1}, []int64{p.Lines[0].Candidates, p.Lines[0].Decided, p.Lines[1].Candidates, p.Lines[1].Decided})
 	_, err = b.DB.Pool.Exec(t.Context(), "update policies set cover = (select cover from policies where id = $1) where id = $2", modeltest.DatabaseID(policies[0]), modeltest.DatabaseID(policies[2]))
 	require.NoError(t, err)
 	b.AdvanceClock(15 * time.Minute)
 	b.Sweep()
 	b.RunJobs()
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 5, 5, 5)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 5, 5, 5)
 }
 
 func TestProgressOfRevisionCountsNewestVersion(t *testing.T) {
@@ -168,13 +169,13 @@ func TestProgressOfRevisionCountsNewestVersion(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", at, modeltest.Epicentre, "7.1"))
 	job := b.LastJob().(occurrence.EvaluateOccurrences)
 	p := progressFor(t, b, b.Operator, "us1")
-	requireCounts(t, p, adjudication.ProgressWaiting, 0, 0, 3)
+	requireCounts(t, p, progress.Waiting, 0, 0, 3)
 	require.EqualValues(t, 2, p.Version)
 	mend := failClaims(t, b)
 	_ = b.Service.Adjudication.Evaluate(t.Context(), job)
 	mend()
 	b.RunJobs()
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 3, 3, 3)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 3, 3, 3)
 	var versions int
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(distinct version) from matching_figures").Scan(&versions))
 	require.Equal(t, 1, versions, "figures of older versions are deleted")
@@ -189,11 +190,11 @@ func TestRepeatedMatchingCountsEachPolicyOnce(t *testing.T) {
 	b.RunJobs()
 	for range 2 {
 		require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
-		requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 3, 3, 3)
+		requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 3, 3, 3)
 	}
 	again := adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{policies[0].ID}}
 	require.NoError(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), again))
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 3, 3, 3)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 3, 3, 3)
 	late := bindMany(b, "quake-circle", 1)[0]
 	_, err := b.DB.Pool.Exec(t.Context(), "update policies set effective_at = $1, payable_from = $1 where id = $2", b.Now().Add(-time.Hour), modeltest.DatabaseID(late))
 	require.NoError(t, err)
@@ -201,10 +202,10 @@ func TestRepeatedMatchingCountsEachPolicyOnce(t *testing.T) {
 	second.After = "9/9"
 	for range 2 {
 		require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), second))
-		requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 4, 4, 4)
+		requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 4, 4, 4)
 	}
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 4, 4, 4)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 4, 4, 4)
 	b.RunJobs()
 }
 
@@ -218,14 +219,14 @@ func TestPolicyThatWaitsInRepeatedSliceIsCounted(t *testing.T) {
 	job := b.LastJob().(occurrence.EvaluateOccurrences)
 	mend := failClaims(t, b)
 	require.Error(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{policies[0].ID}}))
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 0, 0, 0)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 0, 0, 0)
 	require.Error(t, b.Service.Adjudication.Evaluate(t.Context(), job))
 	mend()
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressDeciding, 2, 0, 0)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Deciding, 2, 0, 0)
 	b.RunJobs()
 	_, err := b.Service.Adjudication.DecideSlices(t.Context())
 	require.NoError(t, err)
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 2, 2, 2)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 2, 2, 2)
 }
 
 func TestProgressOutlivesSlices(t *testing.T) {
@@ -238,9 +239,9 @@ func TestProgressOutlivesSlices(t *testing.T) {
 	b.AdvanceClock(25 * time.Hour)
 	b.Sweep()
 	require.Empty(t, slicesOf(t, b))
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 2, 2, 2)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 2, 2, 2)
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), adjudication.ProgressComplete, 2, 2, 2)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 2, 2, 2)
 	b.RunJobs()
 }
 
@@ -250,7 +251,7 @@ func TestProgressOfEventWithoutPolicies(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
 	b.RunJobs()
 	p := progressFor(t, b, b.Acme, "us1")
-	requireCounts(t, p, adjudication.ProgressComplete, 0, 0, 0)
+	requireCounts(t, p, progress.Complete, 0, 0, 0)
 	require.True(t, p.Settled)
 	require.Equal(t, []wire.ProgressLine{}, p.Lines)
 }
@@ -266,7 +267,7 @@ func TestProgressOfMergedOccurrencesIsOne(t *testing.T) {
 	b.RunJobs()
 	one, two := progressFor(t, b, b.Acme, "us1"), progressFor(t, b, b.Acme, "us2")
 	require.Equal(t, one, two)
-	requireCounts(t, one, adjudication.ProgressComplete, 1, 1, 2)
+	requireCounts(t, one, progress.Complete, 1, 1, 2)
 	require.Equal(t, int64(2_000_000), one.Lines[0].Owed.Amount, "one of the two claims was declined")
 }
 
@@ -278,7 +279,7 @@ func TestProgressIsHiddenLikeItsOccurrence(t *testing.T) {
 	require.NoError(t, err)
 	b.RunJobs()
 	id := occurrenceID(t, b, "us1")
-	requireCounts(t, progressFor(t, b, b.Acme, "us1"), adjudication.ProgressComplete, 1, 1, 1)
+	requireCounts(t, progressFor(t, b, b.Acme, "us1"), progress.Complete, 1, 1, 1)
 	unscoped := b.Acme
 	unscoped.Scopes = []actor.Scope{actor.ScopePoliciesRead}
 	for who, unknown := range map[string]struct {
@@ -291,7 +292,7 @@ func TestProgressIsHiddenLikeItsOccurrence(t *testing.T) {
 		"a malformed id":              {"occ_", b.Operator, apperr.CodeNotFound},
 		"a token without the scope":   {id, unscoped, apperr.CodeInsufficientScope},
 	} {
-		_, err := b.Service.Adjudication.Progress(t.Context(), unknown.actor, unknown.id)
+		_, err := b.Service.Progress.Get(t.Context(), unknown.actor, unknown.id)
 		require.Equal(t, unknown.want, apperr.CodeOf(err), who)
 	}
 }
@@ -302,15 +303,15 @@ func TestProgressShowsBoundedLinesAndAllTotals(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
 	b.RunJobs()
 	insert := "insert into matching_figures select occurrence_id, version, 1, 'partner ' || n, 'USD', 2 from matchings, generate_series($1::integer, $2) n"
-	_, err := b.DB.Pool.Exec(t.Context(), insert, 1, adjudication.MaxProgressLines)
+	_, err := b.DB.Pool.Exec(t.Context(), insert, 1, progress.MaxLines)
 	require.NoError(t, err)
 	p := progressFor(t, b, b.Operator, "us1")
-	require.Len(t, p.Lines, adjudication.MaxProgressLines)
+	require.Len(t, p.Lines, progress.MaxLines)
 	require.False(t, p.HasMore)
-	_, err = b.DB.Pool.Exec(t.Context(), insert, adjudication.MaxProgressLines+1, adjudication.MaxProgressLines+2)
+	_, err = b.DB.Pool.Exec(t.Context(), insert, progress.MaxLines+1, progress.MaxLines+2)
 	require.NoError(t, err)
 	p = progressFor(t, b, b.Operator, "us1")
-	require.Len(t, p.Lines, adjudication.MaxProgressLines)
+	require.Len(t, p.Lines, progress.MaxLines)
 	require.True(t, p.HasMore)
-	requireCounts(t, p, adjudication.ProgressComplete, 2*adjudication.MaxProgressLines+4, 2*adjudication.MaxProgressLines+4, 0)
+	requireCounts(t, p, progress.Complete, 2*progress.MaxLines+4, 2*progress.MaxLines+4, 0)
 }

@@ -1,4 +1,4 @@
-package adjudication
+package progress
 
 import (
 	"context"
@@ -13,23 +13,23 @@ import (
 	"parapet/model/wire"
 )
 
-// ProgressStatus says how far the candidates of an occurrence are decided.
-type ProgressStatus string
+// Status says how far the candidates of an occurrence are decided.
+type Status string
 
 // The states of an occurrence's progress.
 const (
-	ProgressWaiting  ProgressStatus = "waiting"  // its candidates are not known yet
-	ProgressDeciding ProgressStatus = "deciding" // candidates are left
-	ProgressComplete ProgressStatus = "complete" // every candidate was decided
+	Waiting  Status = "waiting"  // its candidates are not known yet
+	Deciding Status = "deciding" // candidates are left
+	Complete Status = "complete" // every candidate was decided
 )
 
-// MaxProgressLines is how many lines the progress of an occurrence shows. The totals count
+// MaxLines is how many lines the progress of an occurrence shows. The totals count
 // all.
-const MaxProgressLines = 1000
+const MaxLines = 1000
 
-// progressRow is a line of the progress of an occurrence, or the only row of an occurrence
+// row is a line of the progress of an occurrence, or the only row of an occurrence
 // without lines.
-type progressRow struct {
+type row struct {
 	ID           uuid.UUID
 	CurrentID    uuid.UUID // after merges
 	Version      int64
@@ -45,10 +45,10 @@ type progressRow struct {
 	Released     decimal.Decimal
 }
 
-// progressQuery adds up the figures of occurrences ($1) for a partner ($2). Claims of
+// query adds up the figures of occurrences ($1) for a partner ($2). Claims of
 // merged occurrences count for the one that they were merged into. A slice without a row
 // was decided and deleted. A claim with several payouts counts with the first of them.
-const progressQuery = `with asked as materialized (
+const query = `with asked as materialized (
 	select a.id, oc.id as current_id, oc.version, exists (select from matchings ma where ma.occurrence_id = oc.id and ma.version = oc.version) as matched
 	from occurrences a join occurrences oc on oc.id = coalesce(a.merged_into, a.id) where a.id = any($1) and (a.scope = '' or %[1]s)
 ), members as materialized (
@@ -70,37 +70,37 @@ select a.id, a.current_id, a.version, a.matched, li.partner, li.currency, coales
 	coalesce(claims, 0)::bigint as claims_opened, coalesce(owed, 0) as owed, coalesce(pending, 0) as pending, coalesce(blocked, 0) as blocked, coalesce(released, 0) as released
 from asked a left join (figures full join claimed using (current_id, partner, currency)) li using (current_id) order by a.id, li.partner, li.currency`
 
-// Progress returns how far an occurrence is matched, decided and paid. A partner sees its
+// Get returns how far an occurrence is matched, decided and paid. A partner sees its
 // own policies only. For a merged occurrence it returns the progress of the one that it was
 // merged into. Errors: not_found.
-func (s *Service) Progress(ctx context.Context, caller actor.Actor, id string) (*wire.OccurrenceProgress, error) {
-	return store.OneOrNotFound[wire.OccurrenceProgress](store.ResourceOccurrence, id)(s.ProgressByID(ctx, caller, []string{id}))
+func (s *Service) Get(ctx context.Context, caller actor.Actor, id string) (*wire.OccurrenceProgress, error) {
+	return store.OneOrNotFound[wire.OccurrenceProgress](store.ResourceOccurrence, id)(s.ByID(ctx, caller, []string{id}))
 }
 
-// ProgressByID returns the progress of the occurrences that the actor may see, by id.
-func (s *Service) ProgressByID(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.OccurrenceProgress, error) {
+// ByID returns the progress of the occurrences that the actor may see, by id.
+func (s *Service) ByID(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.OccurrenceProgress, error) {
 	if err := s.Authorize(ctx, caller, actor.ScopeClaimsRead); err != nil {
 		return nil, err
 	}
-	var rows []progressRow
+	var rows []row
 	own := func(column string) string {
 		return strings.ReplaceAll(store.TenantPredicate(caller), "?TableAlias.partner", column)
 	}
-	query := fmt.Sprintf(progressQuery, own("a.scope"), own("mf.partner"), own("c.partner"))
-	err := s.QueryPreparedRows(ctx, s.Pool, &rows, query, store.ResourceOccurrence.ParseIDs(ids), store.TenantArg(caller))
+	text := fmt.Sprintf(query, own("a.scope"), own("mf.partner"), own("c.partner"))
+	err := s.QueryPreparedRows(ctx, s.Pool, &rows, text, store.ResourceOccurrence.ParseIDs(ids), store.TenantArg(caller))
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read progress: %w", err))
 	}
 	found := make(map[string]*wire.OccurrenceProgress)
-	for _, row := range rows {
-		id := store.ResourceOccurrence.FormatID(row.ID)
+	for _, r := range rows {
+		id := store.ResourceOccurrence.FormatID(r.ID)
 		if found[id] == nil {
 			found[id] = &wire.OccurrenceProgress{
-				OccurrenceID: store.ResourceOccurrence.FormatID(row.CurrentID), Version: row.Version,
-				Status: string(ProgressComplete), Settled: true, Lines: []wire.ProgressLine{},
+				OccurrenceID: store.ResourceOccurrence.FormatID(r.CurrentID), Version: r.Version,
+				Status: string(Complete), Settled: true, Lines: []wire.ProgressLine{},
 			}
 		}
-		if err := row.addTo(found[id]); err != nil {
+		if err := r.addTo(found[id]); err != nil {
 			return nil, err
 		}
 	}
@@ -108,18 +108,18 @@ func (s *Service) ProgressByID(ctx context.Context, caller actor.Actor, ids []st
 }
 
 // addTo adds a row to the progress of its occurrence.
-func (r *progressRow) addTo(p *wire.OccurrenceProgress) error {
+func (r *row) addTo(p *wire.OccurrenceProgress) error {
 	switch {
 	case !r.Matched:
-		p.Status = string(ProgressWaiting)
+		p.Status = string(Waiting)
 	case r.Undecided > 0:
-		p.Status = string(ProgressDeciding)
+		p.Status = string(Deciding)
 	}
-	p.Settled = p.Settled && p.Status == string(ProgressComplete) && r.Pending.IsZero()
+	p.Settled = p.Settled && p.Status == string(Complete) && r.Pending.IsZero()
 	p.Candidates += r.Candidates
 	p.Decided += r.Candidates - r.Undecided
 	p.ClaimsOpened += r.ClaimsOpened
-	if p.HasMore = len(p.Lines) == MaxProgressLines; p.HasMore || r.Partner == nil {
+	if p.HasMore = len(p.Lines) == MaxLines; p.HasMore || r.Partner == nil {
 		return nil
 	}
 	in := store.MoneyConverter{Currency: *r.Currency}

@@ -1,0 +1,13 @@
+package progress
+
+import "parapet/model/kernel/store"
+
+// Service reads the progress of occurrences. It may be used concurrently.
+type Service struct {
+	*store.Store
+}
+
+// New returns the operations on a database.
+func New(s *store.Store) *Service {
+	return &Service{Store: s}
+}
