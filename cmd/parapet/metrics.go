@@ -105,6 +105,8 @@ var (
 	invariantCheckAge         = newGaugeDesc("invariants_unchecked_seconds", "Time since the oldest check of an invariant.")
 	ordersExcluded            = newGaugeDesc("bank_orders_set_aside", "Accepted orders that are in no bank file, because they differ from what was accepted.")
 	matchingLag               = newGaugeDesc("matching_lag_seconds", "How long the oldest slice of a matching has been due.")
+	matchingCandidates        = newGaugeDesc("matching_candidates", "Policies that the events whose matching is incomplete may affect.")
+	undecidedPolicies         = newGaugeDesc("matching_undecided_policies", "Those of them that are not decided yet.")
 	undecidablePolicies       = newGaugeDesc("undecidable_policies", "Policies that matching cannot decide for an occurrence; they are attempted again.")
 	releaseStopAge            = newGaugeDesc("releases_stopped_seconds", "Time since releases were stopped; 0 while payouts are released.")
 	jobCount                  = newGaugeDesc("jobs", "Jobs that are not done, and those that failed for good in the last day.", "queue", "kind", "state")
@@ -115,7 +117,7 @@ var (
 func (h *healthCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		dbStatsUp, oldestUnreleasedPayout, unsettledCount, unsettledAmount, unsettledAge, oldestUnconfirmedPayout, exceptionCount, exceptionAge, unsequencedEvents, sequencingLag, failedDeliveries, failingEndpoints, disabledEndpoints,
-		feedAge, feedFailures, oldestUndecidedClaim, oldestClaimAwaitingSource, overdueReviews, overdueExpiries, invariantViolations, invariantCheckAge, releaseStopAge, ordersExcluded, matchingLag, undecidablePolicies, jobCount, oldestDueJob,
+		feedAge, feedFailures, oldestUndecidedClaim, oldestClaimAwaitingSource, overdueReviews, overdueExpiries, invariantViolations, invariantCheckAge, releaseStopAge, ordersExcluded, matchingLag, matchingCandidates, undecidedPolicies, undecidablePolicies, jobCount, oldestDueJob,
 	} {
 		out <- desc
 	}
@@ -149,8 +151,7 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 	observe(invariantCheckAge, figures.SinceInvariantCheck.Seconds())
 	observe(releaseStopAge, figures.SinceReleaseStop.Seconds())
 	observe(ordersExcluded, float64(figures.OrdersExcluded))
-	observe(matchingLag, figures.MatchingLag.Seconds())
-	observe(undecidablePolicies, float64(figures.UndecidablePolicies))
+	observeMatching(observe, figures)
 	for _, d := range figures.Unsettled {
 		observe(unsettledCount, float64(d.Count), string(d.Status), d.Reason, d.Currency)
 		observe(unsettledAmount, float64(d.Amount), string(d.Status), d.Reason, d.Currency)
@@ -168,6 +169,13 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 		observe(feedFailures, float64(f.Failures), f.Source, f.URL)
 	}
 	h.collectQueueDepths(ctx, observe)
+}
+
+func observeMatching(observe func(*prometheus.Desc, float64, ...string), figures *operations.HealthStats) {
+	observe(matchingLag, figures.MatchingLag.Seconds())
+	observe(matchingCandidates, float64(figures.MatchingCandidates))
+	observe(undecidedPolicies, float64(figures.UndecidedPolicies))
+	observe(undecidablePolicies, float64(figures.UndecidablePolicies))
 }
 
 // mergeFeedsByName returns feeds under names without keys, in the order of their sources.

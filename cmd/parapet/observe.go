@@ -37,11 +37,13 @@ func (r *replayFlag) Set(text string) error {
 func runObserve(ctx context.Context, args []string, out io.Writer) error {
 	var source string
 	var replay replayFlag
+	var wait bool
 	set := newFlagSet("observe")
 	set.StringVar(&source, "source", "", "the source of the file: "+strings.Join(feed.Sources(), ", "))
 	set.Var(&replay, "replay-now", "re-date a historical file so that an event (default: the last) happens now: --replay-now=EVENT_ID")
+	set.BoolVar(&wait, "wait", false, "wait until the workers of the server have decided what the file affects, and print the sums by partner and currency")
 	set.Usage = func() {
-		_, _ = fmt.Fprintln(set.Output(), "parapet observe --source SOURCE [--replay-now[=EVENT_ID]] FILE|URL")
+		_, _ = fmt.Fprintln(set.Output(), "parapet observe --source SOURCE [--replay-now[=EVENT_ID]] [--wait] FILE|URL")
 		set.PrintDefaults()
 	}
 	if err := set.Parse(args); err != nil {
@@ -60,6 +62,10 @@ func runObserve(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer done()
+	began, err := service.Progress.Now(ctx)
+	if err != nil {
+		return err
+	}
 	var seen jobs.IngestResult
 	if replay.isSet {
 		seen, err = jobs.ReplayFile(ctx, service, source, file, replay.event)
@@ -67,6 +73,9 @@ func runObserve(ctx context.Context, args []string, out io.Writer) error {
 		seen, err = jobs.IngestFile(ctx, service, source, file)
 	}
 	printObserved(out, seen)
+	if err == nil && wait {
+		err = waitForDecisions(ctx, service.Progress, began, out)
+	}
 	if err == nil && len(seen.Problems) > 0 {
 		err = fmt.Errorf("%d rows were left out; the others are recorded", len(seen.Problems))
 	}

@@ -32,6 +32,8 @@ type HealthStats struct {
 	Violations           int64         // invariant violations that are not acknowledged
 	SinceInvariantCheck  time.Duration // since the oldest of the last checks; since the first partner if there was no check
 	MatchingLag          time.Duration // how long the oldest slice of a matching has been due
+	MatchingCandidates   int64         // policies that the events whose matching is incomplete may affect
+	UndecidedPolicies    int64         // those of them that were not decided
 	UndecidablePolicies  int64         // policies whose matching fails alone and is attempted again
 	SinceReleaseStop     time.Duration // since the release of payouts was stopped, while it is stopped
 	OrdersExcluded       int64         // accepted orders left out of bank files because they differ from what was accepted
@@ -94,7 +96,9 @@ select
 	coalesce((select extract(epoch from now - stopped_at) from release_stops where resumed_at is null), 0)::bigint as stopped,
 	(select count(*) from payment_orders where set_aside_at is not null) as orders_aside,
 	(select count(*) from matching_slices where done_at is null and attempts >= $3) as undecidable,
-	coalesce((select extract(epoch from now - min(due_at)) from matching_slices where done_at is null and attempts < $3), 0)::bigint as matching_lag
+	coalesce((select extract(epoch from now - min(due_at)) from matching_slices where done_at is null and attempts < $3), 0)::bigint as matching_lag,
+	(select coalesce(sum(mf.candidates), 0)::bigint from matchings ma join matching_figures mf using (occurrence_id, version) where ma.completed_at is null) as matching_candidates,
+	(select coalesce(sum(mf.candidates), 0)::bigint from matching_slices ms join matching_figures mf using (occurrence_id, version, number) where ms.done_at is null) as undecided_policies
 from clock`
 
 // HealthStats reads the figures with a few statements that use indexes. System and
@@ -106,7 +110,8 @@ func (s *Service) HealthStats(ctx context.Context, caller actor.Actor) (*HealthS
 	v := new(HealthStats)
 	var unpaid, lag, undecided, awaiting, unchecked, stopped, matching int64
 	err := s.Pool.QueryRow(ctx, healthStatsQuery, maxUnsequencedCounted, webhooks.FailingAfter, adjudication.UndecidableAfter).Scan(&unpaid, &v.Unsequenced, &lag, &v.FailedDeliveries,
-		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersExcluded, &v.UndecidablePolicies, &matching)
+		&v.FailingEndpoints, &v.DisabledEndpoints, &undecided, &awaiting, &v.ReviewsOverdue, &v.ExpiryOverdue, &v.Violations, &unchecked, &stopped, &v.OrdersExcluded, &v.UndecidablePolicies, &matching,
+		&v.MatchingCandidates, &v.UndecidedPolicies)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read health stats: %w", err))
 	}

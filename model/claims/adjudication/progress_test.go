@@ -75,6 +75,14 @@ func failClaims(t *testing.T, b *modeltest.Bundle) (mend func()) {
 	return func() { run("drop trigger absent on claims") }
 }
 
+// requireMatchingStats checks the figures of the metrics.
+func requireMatchingStats(t *testing.T, b *modeltest.Bundle, candidates, undecided int64) {
+	t.Helper()
+	stats, err := b.Service.Operations.HealthStats(t.Context(), actor.System())
+	require.NoError(t, err)
+	require.Equal(t, []int64{candidates, undecided}, []int64{stats.MatchingCandidates, stats.UndecidedPolicies})
+}
+
 func TestProgressShowsEachStage(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -92,6 +100,7 @@ func TestProgressShowsEachStage(t *testing.T) {
 	deciding := progressFor(t, b, b.Operator, "us1")
 	requireCounts(t, deciding, progress.Deciding, 3, 0, 0)
 	require.False(t, deciding.Settled)
+	requireMatchingStats(t, b, 3, 3)
 	none := func(partner, currency string) wire.ProgressLine {
 		return withCounts(amounts(partner, currency, 0, 0, 0, 0), 1, 0, 0)
 	}
@@ -102,6 +111,7 @@ func TestProgressShowsEachStage(t *testing.T) {
 	complete := progressFor(t, b, b.Operator, "us1")
 	requireCounts(t, complete, progress.Complete, 3, 3, 3)
 	require.False(t, complete.Settled, "a payout is on its way")
+	requireMatchingStats(t, b, 0, 0)
 	acme := []wire.ProgressLine{
 		withCounts(amounts("acme", "EUR", 2_000_000, 0, 2_000_000, 0), 1, 1, 1),
 		withCounts(amounts("acme", "USD", 2_000_000, 2_000_000, 0, 0), 1, 1, 1),
@@ -149,6 +159,7 @@ func TestProgressFollowsHalvedSlices(t *testing.T) {
 	require.Len(t, decideUntilIsolated(t, b), 1)
 	p := progressFor(t, b, b.Operator, "us1")
 	requireCounts(t, p, progress.Deciding, 5, 4, 4)
+	requireMatchingStats(t, b, 5, 1)
 	require.Equal(t, []int64{4, 3, 1, 1}, []int64{p.Lines[0].Candidates, p.Lines[0].Decided, p.Lines[1].Candidates, p.Lines[1].Decided})
 	_, err = b.DB.Pool.Exec(t.Context(), "update policies set cover = (select cover from policies where id = $1) where id = $2", modeltest.DatabaseID(policies[0]), modeltest.DatabaseID(policies[2]))
 	require.NoError(t, err)

@@ -131,7 +131,7 @@ func (f *feeds) read(s *Service, caller actor.Actor, key feedKey, followed *feed
 			return
 		}
 		followed.publish(latest, nil)
-		time.Sleep(interval + time.Duration(latest.ClaimsOpened)*intervalPerClaim)
+		<-time.After(interval + time.Duration(latest.ClaimsOpened)*intervalPerClaim)
 		if f.remove(key, true) {
 			return
 		}

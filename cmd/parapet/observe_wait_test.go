@@ -1,0 +1,73 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
+	"parapet/model/modeltest"
+)
+
+func TestObserveWaitsUntilEventsAreDecided(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
+	b.QuoteAndBind("quake-circle", modeltest.Context{"limit": map[string]any{"amount": 10_000_000, "currency": "EUR"}})
+	b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
+	b.RunJobs()
+	modeltest.ObserveQuake(b, "earlier", "6.4", "final")
+	b.AdvanceClock(24 * time.Hour)
+	began := modeltest.Must(b.Service.Progress.Now(t.Context()))
+	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.4"), modeltest.Quake("us2", b.Now().Add(-2*time.Hour), modeltest.Epicentre, "6.4"))
+	out := new(notifyingWriter)
+	out.wrote = func() { out.wrote = nil; b.RunJobs() }
+	require.NoError(t, waitForDecisions(t.Context(), b.Service.Progress, began, out))
+	lines := strings.Split(out.String(), "\n")
+	require.Equal(t, "events decided 0 of 2, policies decided 0 of 0, claims 0", lines[0])
+	require.Equal(t, `events decided 2 of 2, policies decided 6 of 6, claims 6
+  partner  currency  candidates  claims     owed  pending  blocked  released
+     acme       EUR           2       2  4000000        0  4000000         0
+     acme       USD           2       2  4000000        0        0   4000000
+   globex       USD           2       2  4000000        0  4000000         0
+amounts in minor units
+`, strings.Join(lines[1:], "\n"))
+}
+
+// notifyingWriter calls wrote after a write.
+type notifyingWriter struct {
+	strings.Builder
+
+	wrote func()
+}
+
+func (w *notifyingWriter) Write(text []byte) (int, error) {
+	n, err := w.Builder.Write(text)
+	if w.wrote != nil {
+		w.wrote()
+	}
+	return n, err
+}
+
+func TestObserveWithoutAffectedPolicySaysSo(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	var out strings.Builder
+	require.NoError(t, waitForDecisions(t.Context(), b.Service.Progress, b.Now(), &out))
+	require.Equal(t, "events decided 0 of 0, policies decided 0 of 0, claims 0\nno policy is affected\n", out.String())
+	_, err := b.Service.Progress.ChangedSince(t.Context(), actor.Actor{Kind: actor.KindPartner, Partner: "acme"}, b.Now())
+	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
+}
+
+func TestBarIsFullOnlyWhenEveryEventIsDecided(t *testing.T) {
+	t.Parallel()
+	for want, total := range map[int]progressTotal{
+		0: {waiting: 1}, barWidth / 2: {waiting: 1, candidates: 10, decided: 5}, barWidth - 1: {waiting: 1, candidates: 10, decided: 10}, barWidth: {},
+	} {
+		require.Equal(t, "["+strings.Repeat("#", want)+strings.Repeat(".", barWidth-want)+"]", total.bar())
+	}
+}
