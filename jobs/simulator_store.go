@@ -21,17 +21,52 @@ type SimulatorStore struct{ pool *pgxpool.Pool }
 func NewSimulatorStore(pool *pgxpool.Pool) *SimulatorStore { return &SimulatorStore{pool} }
 
 // Record implements rail.SimulatorStore.
-func (s *SimulatorStore) Record(ctx context.Context, entry rail.SimulatedTransfer) (rail.SimulatedTransfer, error) {
-	body, err := json.Marshal(entry)
-	if err != nil {
-		return entry, fmt.Errorf("encode entry: %w", err)
+func (s *SimulatorStore) Record(ctx context.Context, entries []rail.SimulatedTransfer) ([]rail.RecordedTransfer, error) {
+	keys, bodies := make([]string, len(entries)), make([]string, len(entries))
+	for i, entry := range entries {
+		body, err := json.Marshal(entry)
+		if err != nil {
+			return nil, fmt.Errorf("encode entry: %w", err)
+		}
+		keys[i], bodies[i] = entry.Key, string(body)
 	}
-	_, err = s.pool.Exec(ctx, "insert into simulator_transfers (key, transfer) values ($1, $2) on conflict do nothing", entry.Key, string(body))
+	written, err := s.queryKeys(ctx, "insert into simulator_transfers (key, transfer) select * from unnest($1::text[], $2::json[]) order by 1 on conflict do nothing returning key, transfer::text", keys, bodies)
 	if err != nil {
-		return entry, fmt.Errorf("write entry: %w", err)
+		return nil, fmt.Errorf("write entries: %w", err)
 	}
-	first, _, err := s.Find(ctx, entry.Key)
-	return first, err
+	earlier := map[string]rail.SimulatedTransfer{}
+	if len(written) < len(entries) { // a statement of its own sees what others wrote meanwhile
+		earlier, err = s.queryKeys(ctx, "select key, transfer::text from simulator_transfers where key = any($1)", keys)
+		if err != nil {
+			return nil, fmt.Errorf("read entries: %w", err)
+		}
+	}
+	recorded := make([]rail.RecordedTransfer, len(entries))
+	for i, key := range keys {
+		entry, isNew := written[key]
+		if !isNew {
+			entry = earlier[key]
+		}
+		recorded[i] = rail.RecordedTransfer{SimulatedTransfer: entry, Known: !isNew}
+	}
+	return recorded, nil
+}
+
+// queryKeys returns the transfers that a statement returns, by key.
+func (s *SimulatorStore) queryKeys(ctx context.Context, statement string, args ...any) (map[string]rail.SimulatedTransfer, error) {
+	rows, err := s.pool.Query(ctx, statement, args...)
+	if err != nil {
+		return nil, err
+	}
+	all := map[string]rail.SimulatedTransfer{}
+	var key, body string
+	_, err = pgx.ForEachRow(rows, []any{&key, &body}, func() error {
+		var entry rail.SimulatedTransfer
+		err := json.Unmarshal([]byte(body), &entry)
+		all[key] = entry
+		return err
+	})
+	return all, err
 }
 
 // Find implements rail.SimulatorStore.

@@ -24,9 +24,9 @@ func TestTheLedgerRemembersTheFirstEntryOfAKey(t *testing.T) {
 	for i := range entries {
 		entry := rail.SimulatedTransfer{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(int64(i+1), "JPY"), Payee: "iban ····3000", Outcome: rail.Accepted, Reference: "sim_1"}
 		all.Go(func() {
-			kept, err := ledger.Record(t.Context(), entry)
+			kept, err := ledger.Record(t.Context(), []rail.SimulatedTransfer{entry})
 			if err == nil {
-				entries[i] = kept
+				entries[i] = kept[0].SimulatedTransfer
 			}
 		})
 	}
@@ -57,7 +57,7 @@ func TestSimulatorReportsOnlyTheTransfersOfTheDay(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	transfers := NewSimulatorStore(s.pool)
-	_, err := transfers.Record(t.Context(), rail.SimulatedTransfer{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(1, "JPY"), Outcome: rail.Accepted})
+	_, err := transfers.Record(t.Context(), []rail.SimulatedTransfer{{Key: "pay_1.1", PayoutID: "pay_1", Amount: money.New(1, "JPY"), Outcome: rail.Accepted}})
 	require.NoError(t, err)
 	var day time.Time
 	require.NoError(t, s.pool.QueryRow(t.Context(), "select date_trunc('day', created_at at time zone 'UTC') at time zone 'UTC' from simulator_transfers").Scan(&day))

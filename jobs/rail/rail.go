@@ -56,6 +56,26 @@ type BatchRail interface {
 	Submit(ctx context.Context, conn *pgx.Conn, instructions []Instruction) ([]Result, error)
 }
 
+// GroupRail takes many orders in one call.
+type GroupRail interface {
+	Rail
+	// GroupSize is the largest number of orders of one call; less than two if this rail
+	// takes each order alone.
+	GroupSize() int
+	// SendGroup pays once per key, as Send does for each instruction, and returns the
+	// result of each in its place. A result of one key says nothing about another.
+	SendGroup(ctx context.Context, instructions []Instruction) []Result
+}
+
+// TakesGroups reports whether a rail takes many orders in one call, and how many.
+func TakesGroups(r Rail) (group GroupRail, size int, ok bool) {
+	group, ok = r.(GroupRail)
+	if !ok || group.GroupSize() < 2 {
+		return nil, 0, false
+	}
+	return group, group.GroupSize(), true
+}
+
 // PermitSource permits one file to leave. A stop of releases waits from its return until
 // the permit's End. The returned context ends when the permit is lost.
 type PermitSource func(ctx context.Context) (leaving context.Context, permit Permit, err error)

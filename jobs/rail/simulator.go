@@ -34,6 +34,7 @@ type Simulator struct {
 	wait          func(ctx context.Context, d time.Duration) error
 	slowDelay     time.Duration
 	answerTimeout time.Duration
+	groupSize     int
 }
 
 // SimulatorOption changes how a simulator behaves.
@@ -50,6 +51,12 @@ func WithWait(wait func(ctx context.Context, d time.Duration) error) SimulatorOp
 // allows for a call.
 func WithDelays(slow, silence time.Duration) SimulatorOption {
 	return func(s *Simulator) { s.slowDelay, s.answerTimeout = slow, silence }
+}
+
+// WithGroups makes the simulator take up to size orders in one call; without it each
+// order is a call.
+func WithGroups(size int) SimulatorOption {
+	return func(s *Simulator) { s.groupSize = size }
 }
 
 // NewSimulator returns a simulator that stores its transfers in ledger.
@@ -90,18 +97,30 @@ func (s *Simulator) Verify(ctx context.Context, payee Payee) (Verification, erro
 // differ now: Result.Confirms then shows the difference. A refusal would be wrong because
 // it means that nothing was paid.
 func (s *Simulator) Send(ctx context.Context, instruction Instruction) Result {
-	_, known, err := s.store.Find(ctx, instruction.Key)
-	if err != nil {
-		return InDoubt(CodeStoreUnavailable, err)
+	return s.SendGroup(ctx, []Instruction{instruction})[0]
+}
+
+// GroupSize implements GroupRail.
+func (s *Simulator) GroupSize() int { return s.groupSize }
+
+// SendGroup implements GroupRail. The accounts that simulate failures delay all answers.
+func (s *Simulator) SendGroup(ctx context.Context, instructions []Instruction) []Result {
+	entries := make([]SimulatedTransfer, len(instructions))
+	for i, instruction := range instructions {
+		entries[i] = s.newTransfer(instruction)
 	}
-	entry, err := s.store.Record(ctx, s.newTransfer(instruction))
-	if err != nil {
-		return InDoubt(CodeStoreUnavailable, err)
+	results := make([]Result, len(instructions))
+	recorded, err := s.store.Record(ctx, entries)
+	for i, instruction := range instructions {
+		if err != nil {
+			results[i] = InDoubt(CodeStoreUnavailable, err)
+		} else if failure := s.simulateFailure(ctx, instruction, recorded[i].Known); failure != nil {
+			results[i] = InDoubt(CodeAnswerLost, failure)
+		} else {
+			results[i] = recorded[i].toResult()
+		}
 	}
-	if err := s.simulateFailure(ctx, instruction, known); err != nil {
-		return InDoubt(CodeAnswerLost, err)
-	}
-	return entry.toResult()
+	return results
 }
 
 // Inquire implements Rail.

@@ -19,13 +19,20 @@ type SimulatedTransfer struct {
 	Reference string      `json:"reference"`
 }
 
+// RecordedTransfer is a stored transfer.
+type RecordedTransfer struct {
+	SimulatedTransfer
+
+	Known bool // it was stored before
+}
+
 // SimulatorStore stores the simulator's transfers. If it is durable, a restarted
 // simulator remembers its payments, as a real rail does.
 type SimulatorStore interface {
-	// Record stores the entry unless its key already has one, and returns the stored
-	// entry. It is atomic: of two concurrent calls one writes and both return the same
-	// entry.
-	Record(ctx context.Context, entry SimulatedTransfer) (SimulatedTransfer, error)
+	// Record stores the entries whose keys have none yet, and returns for each entry the
+	// stored one and whether it was there before. It is atomic: of two concurrent calls
+	// one writes and both return the same entries.
+	Record(ctx context.Context, entries []SimulatedTransfer) ([]RecordedTransfer, error)
 	// Find returns the entry of a key, or false without one.
 	Find(ctx context.Context, key string) (SimulatedTransfer, bool, error)
 	// ListDay returns the entries written on a UTC day, in order.
@@ -43,15 +50,20 @@ type MemoryStore struct {
 func NewMemoryStore() *MemoryStore { return &MemoryStore{indexByKey: map[string]int{}} }
 
 // Record implements SimulatorStore.
-func (m *MemoryStore) Record(_ context.Context, entry SimulatedTransfer) (SimulatedTransfer, error) {
+func (m *MemoryStore) Record(_ context.Context, entries []SimulatedTransfer) ([]RecordedTransfer, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if at, found := m.indexByKey[entry.Key]; found {
-		return m.entries[at], nil
+	recorded := make([]RecordedTransfer, len(entries))
+	for i, entry := range entries {
+		at, known := m.indexByKey[entry.Key]
+		if !known {
+			at = len(m.entries)
+			m.indexByKey[entry.Key] = at
+			m.entries = append(m.entries, entry)
+		}
+		recorded[i] = RecordedTransfer{m.entries[at], known}
 	}
-	m.indexByKey[entry.Key] = len(m.entries)
-	m.entries = append(m.entries, entry)
-	return entry, nil
+	return recorded, nil
 }
 
 // Find implements SimulatorStore.

@@ -187,8 +187,8 @@ type brokenStore struct{}
 
 var errAway = errors.New("storage is away")
 
-func (brokenStore) Record(context.Context, rail.SimulatedTransfer) (rail.SimulatedTransfer, error) {
-	return rail.SimulatedTransfer{}, errAway
+func (brokenStore) Record(context.Context, []rail.SimulatedTransfer) ([]rail.RecordedTransfer, error) {
+	return nil, errAway
 }
 
 func (brokenStore) Find(context.Context, string) (rail.SimulatedTransfer, bool, error) {

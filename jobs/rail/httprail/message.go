@@ -20,6 +20,16 @@ type Order struct {
 	ExpiresAt   time.Time           `json:"expires_at,omitzero"` // must not be executed from this time on
 }
 
+// OrderGroup is the body of POST /transfers/batch, TransferGroup its response.
+type OrderGroup struct {
+	Orders []Order `json:"orders"`
+}
+
+// TransferGroup has one transfer for each order, in any order.
+type TransferGroup struct {
+	Transfers []Transfer `json:"transfers"`
+}
+
 // Transfer is the state of a key at the rail, in answers and notices.
 type Transfer struct {
 	Key           string      `json:"key"`

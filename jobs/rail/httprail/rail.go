@@ -49,9 +49,10 @@ type Config struct {
 	Client       *http.Client // follows no redirects; see egress
 	Now          func() time.Time
 	Capabilities rail.Capabilities
+	GroupSize    int // most orders of one POST /transfers/batch; less than two if the rail does not offer it
 }
 
-// Rail implements rail.Rail.
+// Rail implements rail.Rail and rail.GroupRail.
 type Rail struct{ config Config }
 
 // New returns a rail; it does not connect.
@@ -100,9 +101,7 @@ func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
 		return rail.Result{Outcome: rail.Refused, Code: rail.CodeCurrencyUnsupported}
 	}
 	guard := &orderBody{expired: func() bool { return i.Expired(r.config.Now()) }}
-	result := r.callTransfer(withOrderBody(ctx, guard), http.MethodPost, "transfers", i.Key, Order{
-		i.Key, i.PayoutID, i.Amount, i.Payee.Beneficiary, i.Payee.Number.Normalize(), i.ExpiresAt.UTC().Truncate(time.Microsecond),
-	})
+	result := r.callTransfer(withOrderBody(ctx, guard), http.MethodPost, "transfers", i.Key, newOrder(i))
 	switch {
 	case guard.heldBack.Load():
 		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
@@ -112,6 +111,10 @@ func (r *Rail) Send(ctx context.Context, i rail.Instruction) rail.Result {
 		result.Outcome = rail.NotSent
 	}
 	return result
+}
+
+func newOrder(i rail.Instruction) Order {
+	return Order{i.Key, i.PayoutID, i.Amount, i.Payee.Beneficiary, i.Payee.Number.Normalize(), i.ExpiresAt.UTC().Truncate(time.Microsecond)}
 }
 
 // Inquire implements rail.Rail.

@@ -36,6 +36,9 @@ type Bank struct {
 	// onSend and onInquiry replace the correct answer; they may call it.
 	onSend, onInquiry Behaviour
 	changeTransfer    func(*httprail.Transfer) // changes the returned transfer
+	groupLimit        int
+	changeGroup       func(*httprail.TransferGroup)
+	groups            []int // number of orders of each group
 }
 
 // Behaviour answers a call that the bank has decoded and, for an order, executed; good
@@ -72,6 +75,7 @@ func (b *Bank) Handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /v1/accounts/check", b.handleCheck)
 	mux.HandleFunc("POST /v1/transfers", b.handleTransfer)
+	mux.HandleFunc("POST /v1/transfers/batch", b.handleGroup)
 	mux.HandleFunc("GET /v1/transfers/{key}", b.handleInquiry)
 	mux.HandleFunc("POST /v1/transfers/{key}/void", b.handleVoid)
 	mux.HandleFunc("GET /v1/reports/{day}", b.handleReport)
@@ -101,20 +105,27 @@ func (b *Bank) handleTransfer(w http.ResponseWriter, r *http.Request) {
 	}
 	b.mu.Lock()
 	b.sends++
-	_, known := b.executed[order.Key]
-	if !known && !order.ExpiresAt.IsZero() && !b.now().Before(order.ExpiresAt) {
-		b.mu.Unlock()
-		b.WriteSigned(w, r, http.StatusUnprocessableEntity, httprail.Transfer{Key: order.Key, Status: "expired"})
-		return
-	}
-	entry, err := b.executeOnce(order)
+	transfer, err := b.executeInTime(order)
 	send := b.onSend
 	b.mu.Unlock()
-	if err != nil {
+	switch {
+	case err != nil:
 		w.WriteHeader(http.StatusInsufficientStorage)
-		return
+	case transfer.Status == "expired":
+		b.WriteSigned(w, r, http.StatusUnprocessableEntity, transfer)
+	default:
+		b.applyBehaviour(w, r, send, func() { b.WriteSigned(w, r, statusOf(transfer), transfer) })
 	}
-	b.applyBehaviour(w, r, send, func() { b.WriteSigned(w, r, statusOf(entry.Answer), entry.Answer) })
+}
+
+// executeInTime pays once per key, unless the order has expired and its key is unused.
+func (b *Bank) executeInTime(order httprail.Order) (httprail.Transfer, error) {
+	_, known := b.executed[order.Key]
+	if !known && !order.ExpiresAt.IsZero() && !b.now().Before(order.ExpiresAt) {
+		return httprail.Transfer{Key: order.Key, Status: "expired"}, nil
+	}
+	entry, err := b.executeOnce(order)
+	return entry.Answer, err
 }
 
 // statusOf returns the HTTP status of a first answer.
