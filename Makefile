@@ -49,11 +49,12 @@ mutants/named: postgres ## check that the tests notice every fault of internal/t
 chaos: postgres ## kill what sends events fifty times during 5,000 changes, what pays two hundred times during 1,000 payouts and twenty times at each point of one, the database twenty, and what works other jobs twenty times; stop releases twenty times while payouts leave; hang the database five times; restore it from a backup; lose no event in ten minutes of commits in any order; report two hundred chains of payouts at random, and restore a database from a backup fifty times; pay through a bank that lies, forgets, closes for a week, moves, is suspended, and refuses falsely
 	go test -count=1 -timeout=30m -v -run='^TestEventsSurviveKilledWorkers$$' ./cmd/parapet -kills=50 -changes=5000
 	go test -count=1 -timeout=60m -v -run='^TestEachPayoutIsPaidOnceDespiteCrashes$$' ./cmd/parapet -payouts=1000 -money-kills=200 -restarts=20
+	go test -count=1 -timeout=60m -v -run='^TestEachPayoutIsPaidOnceDespiteCrashes$$' ./cmd/parapet -payouts=1000 -money-kills=60 -orders-per-call=20
 	go test -count=1 -timeout=60m -v -run='^TestHostileBankPaysEachPayoutOnce$$' ./cmd/parapet -hostile-payouts=200
 	go test -count=1 -timeout=60m -v -run='^Test(BankThatMovedPaysEachPayoutOnce|BankClosedForAWeekPaysWhenItIsBack|OrderThatArrivesLateIsNotPaid|WorkerThatWakesLateIsNotPaidTwice|FalseRejectionsDoNotCauseDoublePayment|RefusedPayoutsMoveToTheNextAccount)$$' ./cmd/parapet -hostile-payouts=40
 	go test -count=1 -timeout=60m -v -run='^TestReleaseStopSendsNothingToTheBank$$' ./cmd/parapet -stop-payouts=400 -stops=20
 	go test -count=1 -timeout=30m -v -run='^Test(JobsOfAKilledWorkerAreRescued|PayoutsOfAKilledWorkerAreReleased)$$' ./cmd/parapet -worker-kills=20
-	go test -count=1 -v -run='^Test(ReleaseSurvivesWorkerDeath|BatchReleaseSurvivesDeath)AtEveryStep$$' ./jobs -hits=20
+	go test -count=1 -v -run='^Test(ReleaseSurvivesWorkerDeath|BatchReleaseSurvivesDeath|GroupReleaseSurvivesDeath)AtEveryStep$$' ./jobs -hits=20
 	go test -count=1 -timeout=30m -v -run='^TestJobsResumeAfterAFailover$$' ./cmd/parapet -failovers=5
 	go test -count=1 -timeout=60m -v -run='^Test(ArrivedMoneyBlocksAllReplacements|ReportIsImportedWhateverThePayoutState)$$' ./model/payouts/reconciliation -report-chains=200 -report-states=5000
 	go test -count=1 -timeout=60m -v -run='^TestRestoredDatabasePaysNothingTwice$$' ./model/operations -restores=10

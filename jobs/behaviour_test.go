@@ -23,14 +23,15 @@ import (
 type testBank struct {
 	*railtest.Bank
 
-	t      *testing.T
+	t      testing.TB
 	server *httptest.Server
 	ended  chan struct{}
 	ahead  atomic.Int64 // of its clock
 	voids  bool         // our side is configured for a bank that voids keys
+	groups int          // our side sends so many orders in one call
 }
 
-func openBank(t *testing.T) *testBank {
+func openBank(t testing.TB) *testBank {
 	t.Helper()
 	b := &testBank{t: t, ended: make(chan struct{})}
 	var err error
@@ -60,7 +61,7 @@ func (b *testBank) newRailOf(address string, now func() time.Time) *httprail.Rai
 	require.NoError(b.t, err)
 	return httprail.New(httprail.Config{
 		URL: base, Secrets: b.Secrets(), Now: now, Client: egress.New(egress.Config{Loopback: true}).Client(300 * time.Millisecond),
-		Capabilities: rail.Capabilities{KeyWindow: 24 * time.Hour, CanVoid: b.voids},
+		Capabilities: rail.Capabilities{KeyWindow: 24 * time.Hour, CanVoid: b.voids}, GroupSize: b.groups,
 	})
 }
 

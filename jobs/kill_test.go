@@ -29,7 +29,24 @@ const (
 	dieAt       = "TEST_WORKER_DIES_AT"
 	dieDatabase = "TEST_WORKER_DATABASE"
 	diePayout   = "TEST_WORKER_PAYOUT"
+	dieGroup    = "group" // instead of a payout: one call with dyingGroupSize orders
 )
+
+const dyingGroupSize = 2
+
+// dyingGroupRail ends its process around a call.
+type dyingGroupRail struct {
+	rail.GroupRail
+
+	die func(releaseStep)
+}
+
+func (r *dyingGroupRail) SendGroup(ctx context.Context, instructions []rail.Instruction) []rail.Result {
+	r.die(stepCalling)
+	results := r.GroupRail.SendGroup(ctx, instructions)
+	r.die(stepAccepted)
+	return results
+}
 
 // These are the steps inside the call, and inside a batch's transaction.
 const (
@@ -62,8 +79,14 @@ func dyingWorker(ctx context.Context, point releaseStep) error {
 		}
 	}
 	log := slog.New(slog.NewJSONHandler(os.Stderr, nil))
-	if os.Getenv(diePayout) == "" {
+	switch os.Getenv(diePayout) {
+	case "":
 		return dyingSlice(ctx, &releaseBatch{service: service, log: log}, pool, die)
+	case dieGroup:
+		calling := &dyingGroupRail{newGroupSimulator(pool, dyingGroupSize), die}
+		worker := &releasePayout{service: service, rail: calling, log: log, onStep: die}
+		_, err := worker.releaseGroup(ctx, calling, dyingGroupSize)
+		return err
 	}
 	books := rail.NewSimulator(NewSimulatorStore(pool))
 	calling := &wrappedRail{Rail: books, send: func(ctx context.Context, i rail.Instruction) rail.Result {
@@ -134,6 +157,31 @@ func TestReleaseSurvivesWorkerDeathAtEveryStep(t *testing.T) {
 	t.Logf("%d processes killed, %d at each point", len(fleet), *hits)
 	s.AdvanceClock(2 * time.Minute)
 	s.startWorkers()
+	s.requireEventually(func() bool { return s.countRows("payouts where status = 'released'") == len(fleet) }, "every payout is released")
+	require.Equal(t, len(fleet), s.countRows("simulator_transfers"), "no second transfer, and no refusal")
+	require.Equal(t, len(fleet), s.countRows("(select distinct transfer->>'payout_id' from simulator_transfers) as paid"))
+	require.Zero(t, s.countRows("simulator_transfers where key not like '%.1'"), "doubt never takes a new key")
+}
+
+// TestGroupReleaseSurvivesDeathAtEveryStep kills processes at each step of a call with
+// several orders. Other workers finish the work, and the rail's book has one transfer for
+// each payout.
+func TestGroupReleaseSurvivesDeathAtEveryStep(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	s.resetService(true)
+	points := []releaseStep{stepBefore, stepLeased, stepCalling, stepAccepted, stepAnswered, stepRecorded}
+	fleet := s.createPendingPayouts(dyingGroupSize * *hits * len(points))
+	for range *hits {
+		for _, point := range points {
+			s.killed(point, payouts.ReleasePayout{ID: dieGroup})
+		}
+	}
+	require.Equal(t, dyingGroupSize**hits, s.countRows("payouts where status = 'released'"))
+	require.Equal(t, dyingGroupSize**hits*4, s.countRows("payouts where status = 'releasing'"))
+	require.Equal(t, dyingGroupSize**hits*3, s.countRows("simulator_transfers"))
+	s.AdvanceClock(2 * time.Minute)
+	s.startWorkersWith(newGroupSimulator(s.pool, dyingGroupSize))
 	s.requireEventually(func() bool { return s.countRows("payouts where status = 'released'") == len(fleet) }, "every payout is released")
 	require.Equal(t, len(fleet), s.countRows("simulator_transfers"), "no second transfer, and no refusal")
 	require.Equal(t, len(fleet), s.countRows("(select distinct transfer->>'payout_id' from simulator_transfers) as paid"))

@@ -13,8 +13,8 @@
 //	reevaluate_payouts    account_checks   selects another account for refused    retried
 //	                                       payouts
 //	release_payout        payouts          pays through the rail                  the sweep re-enqueues it while due
-//	release_batch         release_batches  pays all due payouts, on a rail that   the sweep re-enqueues it while due
-//	                                       accepts batches
+//	release_batch         release_batches  pays all due payouts, on a rail that   the sweep releases alone what stays due
+//	                                       accepts batches or groups
 //	write_files           sweeps           writes a bank's payment files          the next period retries
 //	delete_files          sweeps           removes documents without a record     retried; nothing else refers to them
 //	poll_feed             feeds            reads a hazard feed                    the next period retries

@@ -22,26 +22,37 @@ const releaseBatchSize = 500
 // jobs run.
 const maxBatchesPerJob = 20
 
-// releaseBatch submits due payouts to a BatchRail. It makes no external call: the orders
-// stored here are later written to the bank's files.
+// releaseBatch releases due payouts through a BatchRail or a GroupRail. For a BatchRail it
+// makes no external call: the orders stored here are later written to the bank's files.
 type releaseBatch struct {
 	river.WorkerDefaults[payouts.ReleaseBatch]
 
 	service *model.Service
 	rail    rail.Rail
 	log     *slog.Logger
-	tracer  trace.Tracer // nil makes no spans
+	tracer  trace.Tracer   // nil makes no spans
+	single  *releasePayout // calls a GroupRail; nil for a BatchRail
 }
 
 // Work implements river.Worker. It continues while batches are full.
 func (w *releaseBatch) Work(ctx context.Context, _ *river.Job[payouts.ReleaseBatch]) error {
-	to, takes := w.rail.(rail.BatchRail)
-	if !takes {
-		return nil // the rail was changed meanwhile; the sweep sends each payout alone
+	if to, takes := w.rail.(rail.BatchRail); takes {
+		return repeatWhileFull(func() (bool, error) {
+			taken, err := w.releaseDueBatch(ctx, to)
+			return taken == releaseBatchSize, err
+		})
 	}
+	if to, size, takes := rail.TakesGroups(w.rail); takes {
+		return repeatWhileFull(func() (bool, error) { return w.single.releaseGroup(ctx, to, size) })
+	}
+	return nil // the rail was changed meanwhile; the sweep sends each payout alone
+}
+
+// repeatWhileFull releases batches until one is not full, fails, or the job has run for
+// long enough.
+func repeatWhileFull(releaseNext func() (full bool, err error)) error {
 	for range maxBatchesPerJob {
-		taken, err := w.releaseDueBatch(ctx, to)
-		if err != nil || taken < releaseBatchSize {
+		if full, err := releaseNext(); err != nil || !full {
 			return err
 		}
 	}

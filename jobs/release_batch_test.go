@@ -19,7 +19,7 @@ import (
 
 // runReleaseBatch runs a batch job once, with any rail.
 func (s *fixture) runReleaseBatch(by rail.Rail) error {
-	worker := &releaseBatch{service: s.Service, rail: by, log: s.newLogger()}
+	worker := &releaseBatch{service: s.Service, rail: by, log: s.newLogger(), single: &releasePayout{service: s.Service, rail: by, log: s.newLogger()}}
 	return worker.Work(s.t.Context(), &river.Job[payouts.ReleaseBatch]{})
 }
 

@@ -3,6 +3,7 @@ package jobs
 import (
 	"context"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"testing"
@@ -53,7 +54,10 @@ func BenchmarkRelease(b *testing.B) {
 		}
 		return work(jobs)
 	}
-	releaseBatches := queuePayoutsInBatches(b, (turns+1)*batched)
+	releaseBatches := queuePayoutsInBatches(b, (turns+1)*batched, func(s *fixture) rail.Rail {
+		files, _ := s.writtenFiles()
+		return files
+	})
 	release(warm)
 	bareRelease(warm)
 	releaseBatches(batched)
@@ -75,16 +79,42 @@ func BenchmarkRelease(b *testing.B) {
 	b.ReportMetric(batch/single, "of-single")
 }
 
-// queuePayoutsInBatches queues a fleet of payouts for a file-based rail. The returned function
-// releases n of them and returns the duration.
-func queuePayoutsInBatches(b *testing.B, all int) func(n int) time.Duration {
+// BenchmarkReleaseGroups releases payouts through rails that take many orders in one call:
+// the simulator, and a bank over HTTP that answers after 20 ms.
+func BenchmarkReleaseGroups(b *testing.B) {
+	const warm, turn, slow = 3 * releaseBatchSize, 18 * releaseBatchSize, 20 * time.Millisecond
+	for name, open := range map[string]func(*fixture) rail.Rail{
+		"simulator": func(s *fixture) rail.Rail { return newGroupSimulator(s.pool, releaseBatchSize) },
+		"http": func(*fixture) rail.Rail {
+			bank := openBank(b)
+			bank.groups = releaseBatchSize
+			bank.SetBehaviour(func(_ http.ResponseWriter, _ *http.Request, good func()) {
+				<-time.After(slow)
+				good()
+			}, nil, nil)
+			return bank.newRail()
+		},
+	} {
+		b.Run(name, func(b *testing.B) {
+			releaseGroups := queuePayoutsInBatches(b, warm+turn, open)
+			releaseGroups(warm)
+			took := releaseGroups(turn)
+			for b.Loop() {
+			}
+			b.ReportMetric(turn/took.Seconds(), "payouts/s")
+		})
+	}
+}
+
+// queuePayoutsInBatches queues a fleet of payouts for a rail that takes batches. The
+// returned function releases n of them and returns the duration.
+func queuePayoutsInBatches(b *testing.B, all int, open func(*fixture) rail.Rail) func(n int) time.Duration {
 	b.Helper()
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	s.resetService(true)
 	s.createPendingPayouts(all)
 	s.execSQL("update payouts set next_attempt_at = next_attempt_at + interval '1 year'")
-	files, _ := s.writtenFiles()
-	work := s.queue(files)
+	work := s.queue(open(s))
 	gone := 0
 	return func(n int) time.Duration {
 		s.execSQL("update payouts set next_attempt_at = created_at where id in (select id from payouts where status = 'pending' order by id limit $1)", n)

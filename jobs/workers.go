@@ -160,8 +160,9 @@ func (c Config) registerWorkers() *river.Workers {
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[payouts.ReevaluatePayouts]) error {
 		return c.Service.Payouts.Reevaluate(ctx, job.Args)
 	}))
-	river.AddWorker(workers, &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now)})
-	river.AddWorker(workers, &releaseBatch{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer})
+	single := &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now)}
+	river.AddWorker(workers, single)
+	river.AddWorker(workers, &releaseBatch{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, single: single})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[store.DeleteFiles]) error {
 		return c.Service.Privacy.DeleteFiles(ctx, job.Args.Keys)

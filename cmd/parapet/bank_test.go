@@ -3,12 +3,14 @@ package main
 import (
 	"cmp"
 	"encoding/base64"
+	"flag"
 	"log/slog"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -39,6 +41,8 @@ const (
 	bankRejectsSilently = "refuses, mute" // refuses orders for demoIBAN and loses every answer
 )
 
+var ordersPerCall = flag.Int("orders-per-call", 1, "most orders of one call to the bank of TestEachPayoutIsPaidOnceDespiteCrashes")
+
 var bankSecrets = httprail.Secrets{[]byte(strings.Repeat("b", 32))}
 
 // startBank runs a bank in its own process and makes it the rail of the test's servers.
@@ -49,7 +53,7 @@ func (c *processGroup) startBank(t *testing.T) (books string) {
 	c.environment = append(c.environment, bankLedgerVar+"="+books)
 	bank := c.startProcess(t, "bank")
 	c.environment = append(c.environment, "PARAPET_RAIL=http", "PARAPET_RAIL_URL="+bank.base+"/v1",
-		"PARAPET_RAIL_SECRET="+base64.StdEncoding.EncodeToString(bankSecrets[0]), "PARAPET_LOOPBACK_TARGETS=true")
+		"PARAPET_RAIL_SECRET="+base64.StdEncoding.EncodeToString(bankSecrets[0]), "PARAPET_LOOPBACK_TARGETS=true", "PARAPET_RAIL_BATCH="+strconv.Itoa(*ordersPerCall))
 	return books
 }
 

@@ -23,11 +23,18 @@ import (
 	"parapet/model/payouts/controls"
 )
 
+// maxRailBatch bounds the orders of one call: their answers must fit into one body, and a
+// transaction locks their payouts.
+const maxRailBatch = 1000
+
 // openRail opens the rail that PARAPET_RAIL names.
 func (a *app) openRail() (rail.Rail, error) {
+	if n := a.settings.RailBatch; n < 0 || n > maxRailBatch {
+		return nil, fmt.Errorf("PARAPET_RAIL_BATCH: use 0 to %d", maxRailBatch)
+	}
 	switch a.settings.Rail {
 	case rail.SimulatorName:
-		return rail.NewSimulator(jobs.NewSimulatorStore(a.riverPool)), nil
+		return rail.NewSimulator(jobs.NewSimulatorStore(a.riverPool), rail.WithGroups(a.settings.RailBatch)), nil
 	case httprail.Name:
 		return a.openHTTPRail()
 	case iso20022.Name:
@@ -55,8 +62,11 @@ func (a *app) openRail() (rail.Rail, error) {
 	}
 }
 
-// isBatchRail reports whether the rail accepts batches; see rail.BatchRail.
-func (s settings) isBatchRail() bool { return s.Rail == iso20022.Name || s.Rail == nacha.Name }
+// isBatchRail reports whether the rail accepts batches; see rail.BatchRail and
+// rail.GroupRail.
+func (s settings) isBatchRail() bool {
+	return s.Rail == iso20022.Name || s.Rail == nacha.Name || s.RailBatch > 1
+}
 
 // payingAccountFingerprint returns the fingerprint of PARAPET_RAIL_ACCOUNT for a rail
 // that needs no account file; empty without one.
@@ -81,7 +91,7 @@ func (a *app) openHTTPRail() (rail.Rail, error) {
 	}
 	return httprail.New(httprail.Config{
 		URL: base, Account: a.settings.payingAccountFingerprint(), Secrets: secrets, Client: a.egressGuard.Client(httprail.Timeout), Now: time.Now,
-		Capabilities: a.settings.httpCapabilities(),
+		Capabilities: a.settings.httpCapabilities(), GroupSize: a.settings.RailBatch,
 	}), nil
 }
 

@@ -39,3 +39,27 @@ func TestBatchSettingMatchesTheRail(t *testing.T) {
 		})
 	}
 }
+
+func TestRailTakesGroupsOfTheSetSize(t *testing.T) {
+	t.Parallel()
+	for _, name := range []string{rail.SimulatorName, httprail.Name} {
+		a := &app{egressGuard: egress.New(egress.Config{}), settings: settings{
+			Rail: name, RailURL: "https://rail.example.com/v1", RailSecrets: []string{base64.StdEncoding.EncodeToString(make([]byte, 32))},
+		}}
+		for size, valid := range map[int]bool{-1: false, 0: true, 1: true, 2: true, 1000: true, 1001: false} {
+			a.settings.RailBatch = size
+			opened, err := a.openRail()
+			if !valid {
+				require.EqualError(t, err, "PARAPET_RAIL_BATCH: use 0 to 1000")
+				continue
+			}
+			require.NoError(t, err)
+			_, most, takes := rail.TakesGroups(opened)
+			require.Equal(t, size > 1, takes)
+			require.Equal(t, takes, a.settings.isBatchRail())
+			if takes {
+				require.Equal(t, size, most)
+			}
+		}
+	}
+}

@@ -81,7 +81,7 @@ func (s *Service) BeginRelease(ctx context.Context, rail payouts.RailIdentity, p
 		if wait = row.NextAttemptAt.Sub(tx.Now); wait > 0 {
 			return nil
 		}
-		orders, stuck, err := prepareOrders(ctx, tx, rail, slice)
+		orders, stuck, err := prepareOrders(ctx, tx, rail, slice, false)
 		if err = errors.Join(err, stuck); err != nil {
 			return err
 		}
@@ -95,8 +95,9 @@ func (s *Service) BeginRelease(ctx context.Context, rail payouts.RailIdentity, p
 }
 
 // prepareOrders moves pending payouts to releasing, renews the lease of those in doubt
-// and blocks those that may not be sent.
-func prepareOrders(ctx context.Context, tx *store.Tx, rail payouts.RailIdentity, slice []payouts.LockedPayout) (orders []*Release, stuck, err error) {
+// and blocks those that may not be sent. Of orders that go together it leaves out those
+// that need calls of their own, and enqueues a release for each.
+func prepareOrders(ctx context.Context, tx *store.Tx, rail payouts.RailIdentity, slice []payouts.LockedPayout, together bool) (orders []*Release, stuck, err error) {
 	rc, err := loadReleaseContext(ctx, tx, rail, slice)
 	if err != nil {
 		return nil, nil, err
@@ -112,6 +113,8 @@ func prepareOrders(ctx context.Context, tx *store.Tx, rail payouts.RailIdentity,
 			err = controls.PostponePayout(tx, out.Claim, row, controls.StoppedSentence)
 		case barred && row.Status == claims.PayoutPending:
 			err = controls.PostponePayout(tx, out.Claim, row, controls.SuspectLineSentence)
+		case together && rc.needsOwnCalls(row):
+			tx.EnqueueJob(payouts.ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID), Requeued: true})
 		default:
 			number, sealed := method.OpenNumber(tx.Store.Keys)
 			if sealed != nil {

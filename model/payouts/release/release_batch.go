@@ -11,7 +11,6 @@ import (
 	"parapet/model/claims"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
-	"parapet/model/ledger"
 	"parapet/model/payouts"
 )
 
@@ -44,11 +43,9 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail payouts.RailIdentity, m
 		if taken == 0 {
 			return nil
 		}
-		tx.ReserveEvents(2 * taken)
-		*store.Collect[claims.TimelineRows](tx, store.TimelineCollection) = make(claims.TimelineRows, 0, 2*taken)
-		*store.Collect[ledger.PostingSets](tx, store.PostingCollection) = make(ledger.PostingSets, 0, taken)
+		reserveRows(tx, 2*taken)
 		var orders []*Release
-		if orders, stuck, err = prepareOrders(ctx, tx, rail, slice); err != nil {
+		if orders, stuck, err = prepareOrders(ctx, tx, rail, slice, false); err != nil {
 			return err
 		}
 		ended, err = submitOrders(ctx, tx, rail, slice, orders, submit)

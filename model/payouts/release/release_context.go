@@ -55,6 +55,13 @@ func (rc *releaseContext) blocker(claim *claims.ClaimRow, row *claims.PayoutRow,
 	}
 }
 
+// needsOwnCalls reports whether the rail must be asked, or must void an earlier key,
+// before the payout is sent.
+func (rc *releaseContext) needsOwnCalls(row *claims.PayoutRow) bool {
+	key := payouts.IdempotencyKey(row)
+	return rc.keyUsage[key].firstUsedAt != nil || len(rc.supersededKeys[key]) > 0
+}
+
 func loadReleaseContext(ctx context.Context, tx *store.Tx, rail payouts.RailIdentity, slice []payouts.LockedPayout) (*releaseContext, error) {
 	rc := &releaseContext{methods: map[uuid.UUID]*payouts.PayoutMethodRow{}, keyUsage: map[string]keyUsage{}, supersededKeys: map[string][]string{}, approvals: map[string]int{}, arrived: map[uuid.UUID]bool{}, suspectLines: payouts.SuspectLines{}}
 	controls.QueueStopCheck(tx, &rc.stopped)

@@ -81,7 +81,7 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 			}
 			slice = append(slice, others...)
 		}
-		endAttempt(tx, id, &order, answer)
+		endAttempts(tx, []*Release{&order}, []payouts.RailAnswer{answer})
 		payouts.SavePayouts(tx, slice)
 		return nil
 	})

@@ -27,11 +27,20 @@ func SaveAttempts(tx *store.Tx, to payouts.Recipient, orders []*Release, answers
 		ids, partners, numbers, keys, ended, outcomes, codes, references, to.Rail, store.StringOrNil(to.Bank), tx.Now)
 }
 
-// endAttempt writes the result of a call. A definite result replaces an unknown one,
+// endAttempts writes the results of calls. A definite result replaces an unknown one,
 // also when it arrives later: without its recorded refusal, the key would look
 // superseded.
-func endAttempt(tx *store.Tx, payout uuid.UUID, order *Release, answer payouts.RailAnswer) {
-	tx.Batch.Queue(`update payout_attempts set ended_at = $1, outcome = $5, code = $6, provider_reference = $7
-		where payout_id = $2 and partner = $3 and number = $4 and (ended_at is null or outcome = 'unknown' and $5 <> 'unknown')`,
-		tx.Now, payout, order.Partner, order.Attempt, answer.AttemptOutcome(), store.StringOrNil(answer.Code), store.StringOrNil(answer.Reference))
+func endAttempts(tx *store.Tx, orders []*Release, answers []payouts.RailAnswer) {
+	n := len(orders)
+	ids, partners, numbers := make([]uuid.UUID, n), make([]string, n), make([]int, n)
+	outcomes, codes, references := make([]string, n), make([]*string, n), make([]*string, n)
+	for i, order := range orders {
+		ids[i], _ = store.ResourcePayout.ParseID(order.PayoutID) // formatted from a valid id
+		partners[i], numbers[i] = order.Partner, order.Attempt
+		outcomes[i], codes[i], references[i] = answers[i].AttemptOutcome(), store.StringOrNil(answers[i].Code), store.StringOrNil(answers[i].Reference)
+	}
+	tx.Batch.Queue(`update payout_attempts a set ended_at = $1, outcome = n.outcome, code = n.code, provider_reference = n.reference
+		from unnest($2::uuid[], $3::text[], $4::int[], $5::text[], $6::text[], $7::text[]) as n (payout_id, partner, number, outcome, code, reference)
+		where a.payout_id = n.payout_id and a.partner = n.partner and a.number = n.number and (a.ended_at is null or a.outcome = 'unknown' and n.outcome <> 'unknown')`,
+		tx.Now, ids, partners, numbers, outcomes, codes, references)
 }

@@ -1,0 +1,94 @@
+package jobs
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/riverqueue/river"
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/trace"
+
+	"parapet/jobs/rail"
+	"parapet/model/payouts"
+	"parapet/model/payouts/controls"
+	"parapet/model/payouts/release"
+)
+
+// releaseGroup pays up to size due payouts by one call. As for a single payout, it commits
+// the intents before the call and the outcomes after it: a worker that dies in between
+// leaves the payouts in doubt, and each is then inquired by its own key. It reports
+// whether more payouts may be due.
+func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, size int) (more bool, err error) {
+	w.reachStep(stepBefore)
+	if wait := w.gate.waitTime(ctx, to); wait > 0 {
+		return false, river.JobSnooze(wait)
+	}
+	intended := w.readClock() // before the leases begin, hence never later than they
+	group, err := w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), size)
+	switch {
+	case err != nil:
+		return false, err
+	case len(group.Orders) == 0:
+		return false, group.Stuck
+	}
+	w.reachStep(stepLeased)
+	answers := w.callGroup(ctx, to, group.Orders, intended)
+	w.reachStep(stepAnswered)
+	ended, err := w.service.Releases.EndReleaseGroup(ctx, to.Name(), group.Orders, answers)
+	for i, end := range ended {
+		reportMismatch(ctx, w.log, to, group.Orders[i], end)
+	}
+	if err = errors.Join(err, group.Stuck); err != nil {
+		return false, err
+	}
+	w.reachStep(stepRecorded)
+	return group.Found == size, nil
+}
+
+// callGroup sends orders in one call, unless releases were stopped since the intents. It
+// sends no order whose lease, counted from intended, has ended.
+func (w *releasePayout) callGroup(ctx context.Context, to rail.GroupRail, orders []*release.Release, intended time.Time) []payouts.RailAnswer {
+	ctx, cancel := context.WithTimeout(ctx, railTimeout)
+	defer cancel()
+	ctx, ended := startSpan(ctx, w.tracer, "rail "+to.Name(), trace.SpanKindClient, attribute.Int("parapet.orders", len(orders)))
+	defer ended()
+	results := w.sendGroup(ctx, to, orders, intended)
+	answers := make([]payouts.RailAnswer, len(orders))
+	for i, order := range orders {
+		answers[i] = observeResult(ctx, w.log, to, order, results[i])
+	}
+	return answers
+}
+
+func (w *releasePayout) sendGroup(ctx context.Context, to rail.GroupRail, orders []*release.Release, intended time.Time) []rail.Result {
+	ctx, sending, err := w.service.Controls.BeginSend(ctx)
+	switch {
+	case errors.Is(err, controls.ErrReleasesStopped):
+		return repeatResult(rail.Result{Outcome: rail.NotSent, Code: codeStopped}, len(orders))
+	case err != nil:
+		return repeatResult(rail.Result{Outcome: rail.NotSent, Code: codeNotPermitted, Err: err}, len(orders))
+	}
+	defer sending.End() //nolint:contextcheck // the lock is released even after ctx ends
+	instructions := make([]rail.Instruction, len(orders))
+	for i, order := range orders {
+		instructions[i] = toInstruction(order)
+		instructions[i].ExpiresAt = intended.Add(order.Lease)
+		if instructions[i].Expired(w.readClock()) { // all leases began together
+			return repeatResult(rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}, len(orders))
+		}
+	}
+	results := to.SendGroup(ctx, instructions)
+	unsent := slices.IndexFunc(results, func(r rail.Result) bool { return r.Outcome == rail.NotSent })
+	w.gate.recordResult(results[max(0, unsent)])
+	return results
+}
+
+func repeatResult(result rail.Result, n int) []rail.Result {
+	results := make([]rail.Result, n)
+	for i := range results {
+		results[i] = result
+	}
+	return results
+}

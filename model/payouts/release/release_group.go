@@ -1,0 +1,127 @@
+package release
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"parapet/model/claims"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
+	"parapet/model/ledger"
+	"parapet/model/payouts"
+)
+
+// ReleaseGroup is orders that go to a rail in one call.
+type ReleaseGroup struct {
+	Orders []*Release
+	// Found is the number of payouts that were due and not locked. If it equals the
+	// number asked for, there may be more.
+	Found int
+	// Stuck names payouts that cannot be released by a fault of their own; they stay due.
+	Stuck error
+}
+
+// BeginReleaseGroup is BeginRelease for up to most payouts of any partner that are due and
+// pending, in one transaction. It skips payouts that another worker has locked, so several
+// groups can be formed at once. A payout that needs calls of its own gets a release of its
+// own instead: one that may have been sent before, and one whose earlier keys must be
+// voided first.
+func (s *Service) BeginReleaseGroup(ctx context.Context, rail payouts.RailIdentity, most int) (group ReleaseGroup, err error) {
+	if err := s.RegisterRail(ctx, rail); err != nil {
+		return group, err
+	}
+	err = s.InTxWithPrelude(ctx, actor.System(), useGenericPlans, func(ctx context.Context, tx *store.Tx) error {
+		group = ReleaseGroup{}
+		slice, err := lockDuePayouts(ctx, tx, most)
+		if err != nil || len(slice) == 0 {
+			return err
+		}
+		reserveRows(tx, len(slice))
+		orders, stuck, err := prepareOrders(ctx, tx, rail, slice, true)
+		if err != nil {
+			return err
+		}
+		group.Found, group.Stuck = len(slice), stuck
+		for _, order := range orders {
+			if order != nil {
+				group.Orders = append(group.Orders, order)
+			}
+		}
+		payouts.SavePayouts(tx, slice)
+		if len(group.Orders) > 0 {
+			SaveAttempts(tx, rail.Recipient(), group.Orders, nil)
+		}
+		return nil
+	})
+	return group, err
+}
+
+// reserveRows makes room for what a transaction writes about n payouts.
+func reserveRows(tx *store.Tx, n int) {
+	tx.ReserveEvents(n)
+	*store.Collect[claims.TimelineRows](tx, store.TimelineCollection) = make(claims.TimelineRows, 0, n)
+	*store.Collect[ledger.PostingSets](tx, store.PostingCollection) = make(ledger.PostingSets, 0, n)
+}
+
+// EndReleaseGroup is EndRelease for the answers to all orders of a group. One transaction
+// records the answers about payouts that are as the orders left them; an answer that moved
+// money and meets a changed payout is recorded in a transaction of its own. A payout whose
+// answer is not final gets a release of its own.
+func (s *Service) EndReleaseGroup(ctx context.Context, rail string, orders []*Release, answers []payouts.RailAnswer) ([]ReleaseResult, error) {
+	places := make(map[uuid.UUID]int, len(orders))
+	ids := make([]uuid.UUID, len(orders))
+	for i, order := range orders {
+		id, err := store.ResourcePayout.ParseID(order.PayoutID)
+		if err != nil {
+			return nil, err
+		}
+		ids[i], places[id] = id, i
+	}
+	ended := make([]ReleaseResult, len(orders))
+	var changed []int
+	var of payouts.LockResult
+	err := s.InTxWithPrelude(ctx, actor.Actor{Kind: actor.KindRail, Name: rail}, func(tx *store.Tx) {
+		useGenericPlans(tx)
+		payouts.QueueLocks(tx, &of, "", ids)
+	}, func(_ context.Context, tx *store.Tx) error {
+		slice := payouts.LockedPayouts(tx, &of)
+		if len(slice) != len(orders) {
+			return fmt.Errorf("%d of %d payouts exist", len(slice), len(orders))
+		}
+		reserveRows(tx, len(slice))
+		changed = nil
+		applied, replies := make([]*Release, 0, len(orders)), make([]payouts.RailAnswer, 0, len(orders))
+		for _, out := range slice {
+			i := places[out.Row.ID]
+			order, answer := orders[i], answers[i]
+			if answer.Outcome.MovedMoney() && out.Row.Version != order.version {
+				changed = append(changed, i)
+				continue
+			}
+			var err error
+			if ended[i], err = applyRailAnswer(tx, rail, out, order, answer); err != nil {
+				return err
+			}
+			if ended[i].RetryAfter > 0 {
+				tx.EnqueueJob(payouts.ReleasePayout{Partner: order.Partner, ID: order.PayoutID, Requeued: true})
+			}
+			applied, replies = append(applied, order), append(replies, answer)
+		}
+		endAttempts(tx, applied, replies)
+		payouts.SavePayouts(tx, slice)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	for _, i := range changed {
+		var alone error
+		if ended[i], alone = s.EndRelease(ctx, rail, orders[i], answers[i]); alone != nil {
+			err = errors.Join(err, fmt.Errorf("record the answer about %s: %w", orders[i].PayoutID, alone))
+		}
+	}
+	return ended, err
+}
