@@ -102,6 +102,17 @@ func TestBlockedPayoutDoesNotDelayItsBatch(t *testing.T) {
 	require.Zero(t, s.readPayout(fleet[3]).Attempts)
 }
 
+func TestBatchHoldsPayoutOfARetractedOccurrence(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	files, _ := s.writtenFiles()
+	fleet := s.createPendingPayouts(2)
+	s.execSQL("update claims set retraction = 'held' where id = (select claim_id from payouts order by id limit 1)")
+	require.NoError(t, s.runReleaseBatch(files))
+	require.Equal(t, "compliance_hold", *s.readPayout(fleet[0]).BlockedReason)
+	require.Equal(t, "released", s.readPayout(fleet[1]).Status)
+}
+
 func TestASliceWaitsForTheEndOfAStop(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -49,9 +49,9 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 	return moved, err
 }
 
-// dueClaimColumns are the columns of a claim that a batch needs to continue its
-// timeline.
-const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.timeline_updated_at"
+// dueClaimColumns are the columns of a claim that a batch needs: those that continue its
+// timeline, and the one that holds its payouts after a retraction.
+const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.timeline_updated_at, c.retraction"
 
 // lockDueClaims locks the claims of at most limit payouts that are due; it skips claims
 // that others have locked. Each partner with due payouts gets an equal share; payouts
