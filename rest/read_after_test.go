@@ -48,6 +48,7 @@ func TestEveryWriteAnswersItsPosition(t *testing.T) {
 		h.get(t, "/v1/quotes"),
 		h.post(t, 422, "/v1/quotes", `{"product":"unknown"}`),
 		h.post(t, 404, "/v1/policies", `{"quote_id":"quo_01kajw6p5qfn1t7zbjy0yse3hv"}`),
+		h.post(t, 422, "/v1/quotes", `{"product":"unknown"}`, "Idempotency-Key: k1"),
 	} {
 		require.Empty(t, other.Header.Values(readAfter))
 	}

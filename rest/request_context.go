@@ -85,7 +85,7 @@ func (c *requestContext) beginResponse(status int) {
 	}
 	c.status = status
 	c.limitWriteTime()
-	if position, ok := c.commits.Last(); ok {
+	if position, ok := c.commits.Last(); ok && status < http.StatusMultipleChoices { // a refused request wrote nothing
 		c.Header().Set(readAfterHeader, position.String())
 	}
 }
