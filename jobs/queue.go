@@ -88,6 +88,10 @@ func (q *Queue) Insert(ctx context.Context, conn bun.Conn, jobs []store.Job) err
 			if job.Requeued {
 				opts.UniqueOpts = uniqueWhileUnfinished
 			}
+		case payouts.ReleaseBatch:
+			if job.Requeued {
+				opts.UniqueOpts = uniqueWhileUnfinished
+			}
 		}
 		if opts.UniqueOpts.ByArgs {
 			unique = append(unique, river.InsertManyParams{Args: job, InsertOpts: opts})

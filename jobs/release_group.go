@@ -44,7 +44,8 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 		return false, err
 	}
 	w.reachStep(stepRecorded)
-	return group.Found == size, nil
+	unsent := slices.ContainsFunc(answers, func(a payouts.RailAnswer) bool { return a.Outcome == payouts.OutcomeNotSent })
+	return unsent || group.Found == size, nil // while the rail cannot be reached, the next call waits at the gate
 }
 
 // callGroup sends orders in one call, unless releases were stopped since the intents. It

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
@@ -154,6 +155,16 @@ func TestUnreachableRailLeavesAGroupPending(t *testing.T) {
 	require.NoError(t, s.runReleaseBatch(b.newRail()))
 	require.Equal(t, []string{"pending", "pending"}, s.statusesOf(fleet))
 	require.Equal(t, 2, s.countRows("payout_attempts where outcome = 'not_sent'"))
+	require.Zero(t, s.countRows("river.river_job where kind = 'release_payout'"), "they go with a later group")
+
+	s.AdvanceClock(time.Minute)
+	worker := &releaseBatch{service: s.Service, rail: b.newRail(), log: s.newLogger()}
+	worker.single = &releasePayout{service: s.Service, rail: b.newRail(), log: s.newLogger(), gate: newRailGate(time.Now)}
+	isSnoozed(t, worker.Work(t.Context(), &river.Job[payouts.ReleaseBatch]{}))
+	require.Equal(t, 4, s.countRows("payout_attempts where outcome = 'not_sent'"))
+	s.AdvanceClock(time.Minute)
+	isSnoozed(t, worker.Work(t.Context(), &river.Job[payouts.ReleaseBatch]{}))
+	require.Equal(t, 4, s.countRows("payout_attempts"), "the gate is closed: no further attempts")
 }
 
 func TestTooLargeGroupIsHalved(t *testing.T) {

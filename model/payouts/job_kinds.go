@@ -34,7 +34,11 @@ type ReleasePayout struct {
 func (ReleasePayout) Kind() string { return "release_payout" }
 
 // ReleaseBatch sends all due payouts through a rail that accepts batches.
-type ReleaseBatch struct{}
+type ReleaseBatch struct {
+	// Requeued marks a batch for overdue payouts. A queue holds at most one such job; it
+	// ignores another.
+	Requeued bool `json:"requeued,omitempty"`
+}
 
 // Kind is the job's stable name.
 func (ReleaseBatch) Kind() string { return "release_batch" }

@@ -42,13 +42,19 @@ type ReleaseSettings struct {
 }
 
 // EnqueueRelease schedules the release of a payout: alone, or with all that are due if
-// the rail accepts batches. The sweep sends, one by one, payouts that a batch leaves.
+// the rail accepts batches. The sweep sends alone what a batch leaves.
 func EnqueueRelease(tx *store.Tx, row *claims.PayoutRow) {
-	switch {
-	case !store.Local[ReleaseSettings](tx.Store).Batch:
-		tx.EnqueueJob(ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID)})
-	case !slices.Contains(tx.Jobs, store.Job(ReleaseBatch{})):
-		tx.EnqueueJob(ReleaseBatch{})
+	if store.Local[ReleaseSettings](tx.Store).Batch {
+		enqueueBatch(tx, ReleaseBatch{})
+		return
+	}
+	tx.EnqueueJob(ReleasePayout{Partner: row.Partner, ID: store.ResourcePayout.FormatID(row.ID)})
+}
+
+// enqueueBatch enqueues one batch for all payouts of the transaction.
+func enqueueBatch(tx *store.Tx, batch ReleaseBatch) {
+	if !slices.Contains(tx.Jobs, store.Job(batch)) {
+		tx.EnqueueJob(batch)
 	}
 }
 

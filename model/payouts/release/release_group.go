@@ -68,8 +68,8 @@ func reserveRows(tx *store.Tx, n int) {
 
 // EndReleaseGroup is EndRelease for the answers to all orders of a group. One transaction
 // records the answers about payouts that are as the orders left them; an answer that moved
-// money and meets a changed payout is recorded in a transaction of its own. A payout whose
-// answer is not final gets a release of its own.
+// money and meets a changed payout is recorded in a transaction of its own. A payout in
+// doubt gets a release of its own.
 func (s *Service) EndReleaseGroup(ctx context.Context, rail string, orders []*Release, answers []payouts.RailAnswer) ([]ReleaseResult, error) {
 	places := make(map[uuid.UUID]int, len(orders))
 	ids := make([]uuid.UUID, len(orders))
@@ -105,7 +105,7 @@ func (s *Service) EndReleaseGroup(ctx context.Context, rail string, orders []*Re
 			if ended[i], err = applyRailAnswer(tx, rail, out, order, answer); err != nil {
 				return err
 			}
-			if ended[i].RetryAfter > 0 {
+			if ended[i].RetryAfter > 0 && out.Row.Status != claims.PayoutPending { // a pending one goes with a later group
 				tx.EnqueueJob(payouts.ReleasePayout{Partner: order.Partner, ID: order.PayoutID, Requeued: true})
 			}
 			applied, replies = append(applied, order), append(replies, answer)
