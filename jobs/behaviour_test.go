@@ -162,9 +162,9 @@ func TestDuplicateAcceptancePaysOnce(t *testing.T) {
 	require.False(t, again)
 }
 
-// TestReleaseRetriesUnknownOutcomeWithSameKey makes the rail answer long after the call
-// timed out: with a notice, twice.
-func TestReleaseRetriesUnknownOutcomeWithSameKey(t *testing.T) {
+// TestForgottenKeyIsNotSentAgain makes the rail answer long after the call timed out: with
+// a notice, twice.
+func TestForgottenKeyIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)
 	b := openBank(t)

@@ -17,15 +17,15 @@ import (
 )
 
 // releaseGroup pays up to size due payouts by one call. As for a single payout, it commits
-// the intents before the call and the outcomes after it: a worker that dies in between
-// leaves the payouts in doubt, and each is then inquired by its own key. It reports
+// the orders before the call and the outcomes after it. A worker that dies in between
+// leaves the payouts in doubt, and the rail is then asked about each key. It reports
 // whether more payouts may be due.
 func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, size int) (more bool, err error) {
 	w.reachStep(stepBefore)
 	if wait := w.gate.waitTime(ctx, to); wait > 0 {
 		return false, river.JobSnooze(wait)
 	}
-	intended := w.readClock() // before the leases begin, hence never later than they
+	intended := w.readClock() // before the leases begin, so it is not later than their start
 	group, err := w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), size)
 	switch {
 	case err != nil:
@@ -45,11 +45,11 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	}
 	w.reachStep(stepRecorded)
 	unsent := slices.ContainsFunc(answers, func(a payouts.RailAnswer) bool { return a.Outcome == payouts.OutcomeNotSent })
-	return unsent || group.Found == size, nil // while the rail cannot be reached, the next call waits at the gate
+	return unsent || group.Found == size, nil // while the rail cannot be reached, the gate delays the next call
 }
 
-// callGroup sends orders in one call, unless releases were stopped since the intents. It
-// sends no order whose lease, counted from intended, has ended.
+// callGroup sends orders in one call, unless releases were stopped since the orders were
+// stored. It sends no order whose lease, counted from intended, has ended.
 func (w *releasePayout) callGroup(ctx context.Context, to rail.GroupRail, orders []*release.Release, intended time.Time) []payouts.RailAnswer {
 	ctx, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
@@ -76,7 +76,7 @@ func (w *releasePayout) sendGroup(ctx context.Context, to rail.GroupRail, orders
 	for i, order := range orders {
 		instructions[i] = toInstruction(order)
 		instructions[i].ExpiresAt = intended.Add(order.Lease)
-		if instructions[i].Expired(w.readClock()) { // all leases began together
+		if instructions[i].Expired(w.readClock()) { // all leases began together, so all have ended
 			return repeatResult(rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}, len(orders))
 		}
 	}

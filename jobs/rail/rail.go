@@ -131,7 +131,8 @@ func (p Payee) LogValue() slog.Value { return p.Number.LogValue() }
 // Instruction is one payment order.
 type Instruction struct {
 	// Key is `<policy id>.<digest>.<n>`: the digest identifies the debt; n grows only
-	// after a definite refusal or a confirmed return.
+	// after a definite refusal, a confirmed return, or an operator's evidence that nothing
+	// was paid.
 	Key      string
 	PayoutID string
 	Amount   money.Money

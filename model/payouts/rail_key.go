@@ -21,7 +21,8 @@ import (
 // IdempotencyKey returns the rail's idempotency key of the payout: <policy id>.<debt
 // digest>.<n>. It identifies the debt and not the row, so that a restored database pays
 // the same debt under the same key and the rail refuses a second transfer. n increases
-// only after a definite refusal or a confirmed return.
+// only after a definite refusal, a confirmed return, or an operator's evidence that nothing
+// was paid.
 func IdempotencyKey(r *claims.PayoutRow) string {
 	return fmt.Sprintf("%s.%s.%d", store.ResourcePolicy.FormatID(r.PolicyID), r.DebtDigest, r.IdempotencySeq)
 }

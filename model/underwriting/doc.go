@@ -5,6 +5,7 @@
 //
 // A bind takes three locks, in this order: store.BindLock in shared mode, before it reads
 // the clock, so that matching sees the policy or the policy sees the event; the row of
-// its quote; and, if its product has a capacity, the advisory lock of its product and
-// cell (package capacity). Start reading at policy.go.
+// its quote; and, if its product has a capacity, the advisory lock of its product,
+// currency and cell (package capacity). With an idempotency key it first tries the lock of
+// that key. Start reading at policy.go.
 package underwriting

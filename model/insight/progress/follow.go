@@ -13,7 +13,7 @@ import (
 )
 
 // A read of the progress adds up all claims of the occurrence, so the time between two
-// reads grows with them: about a tenth of it is spent reading.
+// reads grows with their number. Reading takes about a tenth of it.
 const (
 	interval         = 500 * time.Millisecond
 	intervalPerClaim = 20 * time.Microsecond
@@ -41,8 +41,8 @@ func (s *Service) Follow(ctx context.Context, caller actor.Actor, id string) (*C
 	return &Cursor{service: s, caller: caller, key: key, first: first}, nil
 }
 
-// Next returns the progress at once, and then after each change. It returns nothing once
-// it has returned a settled progress. Errors: ctx's own when it ends, partner_disabled
+// Next returns the progress at once, and then after each change. After a settled progress
+// it returns nil. Errors: ctx's own when it ends, partner_disabled
 // within seconds after it applies, and errors of the read.
 func (c *Cursor) Next(ctx context.Context) ([]wire.OccurrenceProgress, error) {
 	if c.first != nil {
@@ -52,7 +52,7 @@ func (c *Cursor) Next(ctx context.Context) ([]wire.OccurrenceProgress, error) {
 	if c.shown.Settled {
 		return nil, nil
 	}
-	followed, unsubscribe := store.Local[feeds](c.service.Store).subscribe(c.service, c.caller, c.key) //nolint:contextcheck // it reads for all subscribers
+	followed, unsubscribe := store.Local[feeds](c.service.Store).subscribe(c.service, c.caller, c.key) //nolint:contextcheck // the reader outlives this context
 	defer unsubscribe()
 	again := time.NewTicker(partners.PartnerCacheTTL)
 	defer again.Stop()
@@ -77,11 +77,12 @@ func (c *Cursor) Next(ctx context.Context) ([]wire.OccurrenceProgress, error) {
 	}
 }
 
-// feedKey names a progress as one partner sees it; every partner's when empty.
+// feedKey identifies a progress as one partner sees it; with an empty partner, that of all
+// partners.
 type feedKey struct{ occurrence, partner string }
 
-// feeds holds one reader for each progress that is followed in this process: its
-// cost does not depend on the number of subscribers.
+// feeds holds one reader for each progress that is followed in this process: the
+// cost of reading does not depend on the number of subscribers.
 type feeds struct {
 	mu    sync.Mutex
 	byKey map[feedKey]*feed
@@ -138,8 +139,8 @@ func (f *feeds) read(s *Service, caller actor.Actor, key feedKey, followed *feed
 	}
 }
 
-// remove deletes the feed of a key, with idle only when nobody waits. It reports whether
-// it did.
+// remove deletes the feed of a key; if idle is set, only when nobody waits. It reports
+// whether it did.
 func (f *feeds) remove(key feedKey, idle bool) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,8 +19,8 @@
 //	idempotency/owner/op/key      a write with that key           exclusive, tried
 //	BindLock                      a bind, before it reads the     shared; matching only lists
 //	                              clock (see InBindTx)            its holders
-//	capacity/product/place        a bind with a capacity,         exclusive
-//	                              after its rows
+//	capacity/product/currency/    a bind with a capacity,         exclusive
+//	place                         after its rows
 //	relay                         the one active relay            exclusive, tried
 //	scope/source                  an ingestion of observations    exclusive
 //	scope/source                  a slice of a matching, after    shared

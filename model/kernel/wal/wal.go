@@ -1,7 +1,7 @@
-// Package wal states positions in the write-ahead log of Postgres. A write returns the
-// position after its commit; a reader that sends it back sees that write, from any
-// server. Position is a value without a state; a Recorder keeps the latest
-// position of one request. The package takes no locks. Start reading at Position.
+// Package wal represents positions in the write-ahead log of Postgres. A write returns the
+// position after its commit; a request that sends it back reads that write, from any
+// server. A Position is immutable; a Recorder keeps the latest position of one request.
+// The package takes no locks. Start reading at Position.
 package wal
 
 import (
@@ -57,9 +57,9 @@ func WithRecorder(ctx context.Context, r *Recorder) context.Context {
 	return context.WithValue(ctx, recorderKey{}, r)
 }
 
-// positionSQL selects the end of the log, and its timeline: the beginning of the name of a
-// segment file. A commit is on disk when it returns, unless synchronous_commit is off.
-// Only a primary answers it.
+// positionSQL selects the end of the log and the name of its segment file, whose first
+// eight hexadecimal digits are the timeline. A commit is flushed before it returns, except
+// with synchronous_commit off. It fails on a standby.
 const positionSQL = `select pg_walfile_name(lsn), lsn - '0/0'
 	from (select case current_setting('synchronous_commit') when 'off' then pg_current_wal_insert_lsn() else pg_current_wal_flush_lsn() end as lsn) as log`
 

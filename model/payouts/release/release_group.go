@@ -14,28 +14,28 @@ import (
 	"parapet/model/payouts"
 )
 
-// ReleaseGroup is orders that go to a rail in one call.
+// ReleaseGroup holds the orders of one call to a rail.
 type ReleaseGroup struct {
 	Orders []*Release
-	// Found is the number of payouts that were due and not locked. If it equals the
-	// number asked for, there may be more.
+	// Found is the number of payouts that were due and not locked. If it equals the limit,
+	// there may be more.
 	Found int
-	// Stuck names payouts that cannot be released by a fault of their own; they stay due.
+	// Stuck is the error of payouts whose account number could not be decrypted; they stay
+	// due.
 	Stuck error
 }
 
-// BeginReleaseGroup is BeginRelease for up to most payouts of any partner that are due and
-// pending, in one transaction. It skips payouts that another worker has locked, so several
-// groups can be formed at once. A payout that needs calls of its own gets a release of its
-// own instead: one that may have been sent before, and one whose earlier keys must be
-// voided first.
-func (s *Service) BeginReleaseGroup(ctx context.Context, rail payouts.RailIdentity, most int) (group ReleaseGroup, err error) {
+// BeginReleaseGroup is BeginRelease for up to limit payouts of any partner that are due
+// and pending, in one transaction. It skips payouts that another worker has locked, so
+// several groups can be formed at the same time. It enqueues a single release for a payout
+// that may have been sent before, and for one whose earlier keys must be voided first.
+func (s *Service) BeginReleaseGroup(ctx context.Context, rail payouts.RailIdentity, limit int) (group ReleaseGroup, err error) {
 	if err := s.RegisterRail(ctx, rail); err != nil {
 		return group, err
 	}
 	err = s.InTxWithPrelude(ctx, actor.System(), useGenericPlans, func(ctx context.Context, tx *store.Tx) error {
 		group = ReleaseGroup{}
-		slice, err := lockDuePayouts(ctx, tx, most)
+		slice, err := lockDuePayouts(ctx, tx, limit)
 		if err != nil || len(slice) == 0 {
 			return err
 		}
@@ -67,9 +67,9 @@ func reserveRows(tx *store.Tx, n int) {
 }
 
 // EndReleaseGroup is EndRelease for the answers to all orders of a group. One transaction
-// records the answers about payouts that are as the orders left them; an answer that moved
-// money and meets a changed payout is recorded in a transaction of its own. A payout in
-// doubt gets a release of its own.
+// records all answers but those that moved money for a payout that changed since its
+// order; EndRelease records each of these. For a payout in doubt it enqueues a single
+// release.
 func (s *Service) EndReleaseGroup(ctx context.Context, rail string, orders []*Release, answers []payouts.RailAnswer) ([]ReleaseResult, error) {
 	places := make(map[uuid.UUID]int, len(orders))
 	ids := make([]uuid.UUID, len(orders))
