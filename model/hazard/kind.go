@@ -14,8 +14,9 @@ type Kind string
 type Form int
 
 const (
-	// PointForm: each observation reports one event at a place.
-	PointForm Form = iota + 1
+	// QuakeForm: each observation reports one earthquake at its epicentre. Other events at a
+	// point need a form of their own: how an occurrence is evaluated depends on its form.
+	QuakeForm Form = iota + 1
 	// TrackForm: the observations of a source's event are the fixes of its track.
 	TrackForm
 	// DailyForm: an observation is one UTC day at a station; occurrences are made of the

@@ -16,7 +16,7 @@ const Earthquake Kind = "earthquake"
 var magnitudeUnits = []string{"mw", "mww", "mwc", "mwb", "mwr", "ml", "mb", "mb_lg", "ms", "md", "mh", "mi", "mfa", "me"}
 
 var earthquakeRules = KindRules{
-	Kind: Earthquake, Form: PointForm, Peril: "earthquake",
+	Kind: Earthquake, Form: QuakeForm, Peril: "earthquake",
 	NaturalKey: func(sourceEventID, _ string, _ time.Time) string { return sourceEventID },
 	Measures: map[string]MeasureRule{
 		"magnitude": {magnitudeUnits, -5, 11, true},

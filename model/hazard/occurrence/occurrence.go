@@ -75,7 +75,7 @@ func (r *OccurrenceRow) ToFacts(observations []ObservationRow) trigger.Occurrenc
 func (r *OccurrenceRow) factsFrom(observations []ObservationRow) trigger.Occurrence {
 	o := trigger.Occurrence{Source: r.Source, SourceEventID: r.SourceEventID, SourceVersion: r.SourceVersion, Stage: r.Stage}
 	switch r.Kind.Rules().Form {
-	case hazard.PointForm:
+	case hazard.QuakeForm:
 		if len(observations) > 0 {
 			best := slices.MaxFunc(observations, func(a, b ObservationRow) int {
 				return cmp.Or(finalRank(a)-finalRank(b), cmp.Compare(revisionOrNone(a), revisionOrNone(b)), a.UpdatedAt.Compare(b.UpdatedAt))

@@ -38,7 +38,7 @@ func (o StationOccurrence) completeDetermination(e evaluation, d Determination) 
 func newEvaluation(c Cover, p Period, payableFrom time.Time, o Occurrence) evaluation {
 	e := evaluation{cover: c, period: p, payableFrom: payableFrom, closest: math.Inf(1)}
 	switch form := c.Trigger.Form(); {
-	case o.Quake != nil && form == hazard.PointForm && c.Place.Kind != AtStation:
+	case o.Quake != nil && form == hazard.QuakeForm && c.Place.Kind != AtStation:
 		e.evaluateQuake(*o.Quake)
 	case o.Storm != nil && form == hazard.TrackForm && c.Place.Kind != AtStation:
 		if e.evaluateStorm(*o.Storm); !e.hasBest {

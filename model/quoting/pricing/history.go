@@ -23,7 +23,7 @@ type historyMethods struct {
 }
 
 var methodsByForm = map[hazard.Form]*historyMethods{
-	hazard.PointForm: {
+	hazard.QuakeForm: {
 		checkPriceable: checkMagnitudes,
 		dataset: func(_ *trigger.Cover, h *hazard.History) dataset {
 			return dataset{h.QuakeData(), h.QuakeData().Years()}

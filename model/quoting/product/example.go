@@ -100,7 +100,7 @@ func (e Example) buildOccurrences(c trigger.Cover, p trigger.Period, payableFrom
 	switch {
 	case e.countPerils() != 1:
 		return nil
-	case e.Quake != nil && c.Trigger.Form() == hazard.PointForm:
+	case e.Quake != nil && c.Trigger.Form() == hazard.QuakeForm:
 		return []trigger.Occurrence{{Quake: &hazard.Quake{
 			At: p.From.AddDate(0, 0, 1), Magnitude: e.Quake.Magnitude, DepthKM: e.Quake.DepthKM,
 			Where: hazard.Point{Latitude: e.Quake.Latitude, Longitude: e.Quake.Longitude},
