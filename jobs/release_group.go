@@ -12,7 +12,6 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model/payouts"
-	"parapet/model/payouts/controls"
 	"parapet/model/payouts/release"
 )
 
@@ -65,11 +64,8 @@ func (w *releasePayout) callGroup(ctx context.Context, to rail.GroupRail, orders
 
 func (w *releasePayout) sendGroup(ctx context.Context, to rail.GroupRail, orders []*release.Release, intended time.Time) []rail.Result {
 	ctx, sending, err := w.service.Controls.BeginSend(ctx)
-	switch {
-	case errors.Is(err, controls.ErrReleasesStopped):
-		return repeatResult(rail.Result{Outcome: rail.NotSent, Code: codeStopped}, len(orders))
-	case err != nil:
-		return repeatResult(rail.Result{Outcome: rail.NotSent, Code: codeNotPermitted, Err: err}, len(orders))
+	if err != nil {
+		return slices.Repeat([]rail.Result{notPermitted(err)}, len(orders))
 	}
 	defer sending.End() //nolint:contextcheck // the lock is released even after ctx ends
 	instructions := make([]rail.Instruction, len(orders))
@@ -77,19 +73,11 @@ func (w *releasePayout) sendGroup(ctx context.Context, to rail.GroupRail, orders
 		instructions[i] = toInstruction(order)
 		instructions[i].ExpiresAt = intended.Add(order.Lease)
 		if instructions[i].Expired(w.readClock()) { // all leases began together, so all have ended
-			return repeatResult(rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}, len(orders))
+			return slices.Repeat([]rail.Result{{Outcome: rail.NotSent, Code: rail.CodeExpired}}, len(orders))
 		}
 	}
 	results := to.SendGroup(ctx, instructions)
 	unsent := slices.IndexFunc(results, func(r rail.Result) bool { return r.Outcome == rail.NotSent })
 	w.gate.recordResult(results[max(0, unsent)])
-	return results
-}
-
-func repeatResult(result rail.Result, n int) []rail.Result {
-	results := make([]rail.Result, n)
-	for i := range results {
-		results[i] = result
-	}
 	return results
 }

@@ -152,11 +152,8 @@ func (w *releasePayout) callRail(ctx context.Context, order *release.Release, ex
 // decided otherwise. A stop of releases waits for the end of the call.
 func (w *releasePayout) sendOrder(ctx context.Context, order *release.Release, expires time.Time) rail.Result {
 	ctx, sending, err := w.service.Controls.BeginSend(ctx)
-	switch {
-	case errors.Is(err, controls.ErrReleasesStopped):
-		return rail.Result{Outcome: rail.NotSent, Code: codeStopped}
-	case err != nil:
-		return rail.Result{Outcome: rail.NotSent, Code: codeNotPermitted, Err: err}
+	if err != nil {
+		return notPermitted(err)
 	}
 	defer sending.End() //nolint:contextcheck // the lock is released even after ctx ends
 	if done, result := w.voidSupersededKeys(ctx, order); !done {
@@ -170,6 +167,14 @@ func (w *releasePayout) sendOrder(ctx context.Context, order *release.Release, e
 	result := w.rail.Send(ctx, i)
 	w.gate.recordResult(result)
 	return result
+}
+
+// notPermitted is the result of an order for which BeginSend returned an error.
+func notPermitted(err error) rail.Result {
+	if errors.Is(err, controls.ErrReleasesStopped) {
+		return rail.Result{Outcome: rail.NotSent, Code: codeStopped}
+	}
+	return rail.Result{Outcome: rail.NotSent, Code: codeNotPermitted, Err: err}
 }
 
 // voidSupersededKeys makes the rail void the earlier keys of the debt, if it can, before
