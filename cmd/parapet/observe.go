@@ -9,6 +9,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"parapet/jobs"
 	"parapet/jobs/feed"
@@ -62,9 +63,11 @@ func runObserve(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer done()
-	began, err := service.Progress.Now(ctx)
-	if err != nil {
-		return err
+	var began time.Time
+	if wait {
+		if began, err = service.Progress.Now(ctx); err != nil {
+			return err
+		}
 	}
 	var seen jobs.IngestResult
 	if replay.isSet {

@@ -120,7 +120,7 @@ func (f *feeds) subscribe(s *Service, caller actor.Actor, key feedKey) (*feed, f
 	}
 }
 
-// read publishes the progress until it is settled, cannot be read, or nobody waits.
+// read publishes the progress until it is settled, cannot be read, or has no subscriber.
 func (f *feeds) read(s *Service, caller actor.Actor, key feedKey, followed *feed) {
 	for {
 		ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
@@ -139,7 +139,7 @@ func (f *feeds) read(s *Service, caller actor.Actor, key feedKey, followed *feed
 	}
 }
 
-// remove deletes the feed of a key; if idle is set, only when nobody waits. It reports
+// remove deletes the feed of a key; if idle is set, only when it has no subscriber. It reports
 // whether it did.
 func (f *feeds) remove(key feedKey, idle bool) bool {
 	f.mu.Lock()
