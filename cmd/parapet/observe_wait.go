@@ -40,6 +40,7 @@ func addUp(found map[string]*wire.OccurrenceProgress) progressTotal {
 			key := [2]string{line.Partner, line.Currency}
 			if sum, known := total.lines[key]; known {
 				line.Candidates += sum.Candidates
+				line.Decided += sum.Decided
 				line.ClaimsOpened += sum.ClaimsOpened
 				line.Owed.Amount += sum.Owed.Amount
 				line.Pending.Amount += sum.Pending.Amount

@@ -10,6 +10,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
+	"parapet/model/wire"
 )
 
 func TestObserveWaitsUntilEventsAreDecided(t *testing.T) {
@@ -61,6 +62,19 @@ func TestObserveWithoutAffectedPolicySaysSo(t *testing.T) {
 	require.Equal(t, "events decided 0 of 0, policies decided 0 of 0, claims 0\nno policy is affected\n", out.String())
 	_, err := b.Service.Progress.ChangedSince(t.Context(), actor.Actor{Kind: actor.KindPartner, Partner: "acme"}, b.Now())
 	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
+}
+
+func TestProgressOfSeveralEventsAddsUp(t *testing.T) {
+	t.Parallel()
+	usd := func(amount int64) wire.Money { return wire.Money{Amount: amount, Currency: "USD"} }
+	line := func(n int64) wire.ProgressLine {
+		return wire.ProgressLine{
+			Partner: "acme", Currency: "USD", Candidates: n, Decided: 2 * n, ClaimsOpened: 3 * n,
+			Owed: usd(4 * n), Pending: usd(5 * n), Blocked: usd(6 * n), Released: usd(7 * n),
+		}
+	}
+	total := addUp(map[string]*wire.OccurrenceProgress{"a": {Lines: []wire.ProgressLine{line(1)}}, "b": {Lines: []wire.ProgressLine{line(10)}}})
+	require.Equal(t, map[[2]string]wire.ProgressLine{{"acme", "USD"}: line(11)}, total.lines)
 }
 
 func TestBarIsFullOnlyWhenEveryEventIsDecided(t *testing.T) {
