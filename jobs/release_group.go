@@ -24,13 +24,16 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	if wait := w.gate.waitTime(ctx, to); wait > 0 {
 		return false, river.JobSnooze(wait)
 	}
+	if !w.hasTimeForGroup(ctx) {
+		return false, river.JobSnooze(0)
+	}
 	intended := w.readClock() // before the leases begin, so it is not later than their start
 	group, err := w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), size)
 	switch {
 	case err != nil:
 		return false, err
 	case len(group.Orders) == 0:
-		return false, group.Stuck
+		return group.More, group.Stuck
 	}
 	w.reachStep(stepLeased)
 	answers := w.callGroup(ctx, to, group.Orders, intended)
@@ -44,7 +47,18 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	}
 	w.reachStep(stepRecorded)
 	unsent := slices.ContainsFunc(answers, func(a payouts.RailAnswer) bool { return a.Outcome == payouts.OutcomeNotSent })
-	return unsent || group.Found == size, nil // while the rail cannot be reached, the gate delays the next call
+	return unsent || group.More, nil // while the rail cannot be reached, the gate delays the next call
+}
+
+// groupTime is the time that a group may take: the call, and the transactions before and
+// after it.
+const groupTime = railTimeout + saveTimeout
+
+// hasTimeForGroup reports whether a job may begin another group before its deadline. An
+// answer that arrives after the deadline is not recorded, and its payouts stay in doubt.
+func (w *releasePayout) hasTimeForGroup(ctx context.Context) bool {
+	deadline, limited := ctx.Deadline()
+	return !limited || deadline.Sub(w.readClock()) >= groupTime
 }
 
 // callGroup sends orders in one call, unless releases were stopped since the orders were

@@ -92,6 +92,8 @@ func TestTimeoutsAreNested(t *testing.T) {
 	require.Less(t, saveTimeout, rescueAfter-jobTimeout, "even what is kept after the job's time ended")
 	require.LessOrEqual(t, jobTimeout, 45*time.Second)
 	require.LessOrEqual(t, railTimeout, 20*time.Second)
+	require.GreaterOrEqual(t, groupTime, railTimeout+saveTimeout)
+	require.Less(t, groupTime, jobTimeout, "a job may begin a group")
 }
 
 func TestFeedsArePolledPeriodically(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -17,9 +18,10 @@ import (
 // ReleaseGroup holds the orders of one call to a rail.
 type ReleaseGroup struct {
 	Orders []*Release
-	// Found is the number of payouts that were due and not locked. If it equals the limit,
-	// there may be more.
-	Found int
+	// More reports whether other payouts may be due: as many as the limit were found, and
+	// at least one of them is not due any more, because it was ordered, blocked or
+	// postponed.
+	More bool
 	// Stuck is the error of payouts whose account number could not be decrypted; they stay
 	// due.
 	Stuck error
@@ -44,7 +46,7 @@ func (s *Service) BeginReleaseGroup(ctx context.Context, rail payouts.RailIdenti
 		if err != nil {
 			return err
 		}
-		group.Found, group.Stuck = len(slice), stuck
+		group.More, group.Stuck = len(slice) == limit && slices.ContainsFunc(slice, isNotDue(tx)), stuck
 		for _, order := range orders {
 			if order != nil {
 				group.Orders = append(group.Orders, order)
@@ -57,6 +59,15 @@ func (s *Service) BeginReleaseGroup(ctx context.Context, rail payouts.RailIdenti
 		return nil
 	})
 	return group, err
+}
+
+// isNotDue returns a function that reports whether a payout will not be found as due at
+// this instant again.
+func isNotDue(tx *store.Tx) func(payouts.LockedPayout) bool {
+	return func(out payouts.LockedPayout) bool {
+		next := out.Row.NextAttemptAt
+		return out.Row.Status != claims.PayoutPending || next == nil || next.After(tx.Now)
+	}
 }
 
 // reserveRows makes room for what a transaction writes about n payouts.
