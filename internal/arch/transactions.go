@@ -26,6 +26,7 @@ var pureCallbacks = map[string]string{
 	"model/claims/adjudication/match_split.go.do":        "it runs outside transactions and begins its own",
 	"model/events/notifier.go.try":                       "it begins its own transactions",
 	"model/partners/partner_cache.go.load":               "it reads rows of the database",
+	"model/events/shared_read.go.read":                   "it reads events of the database",
 	"model/hazard/occurrence/feed_poll.go.find":          "it looks for an instant in observations that were read before",
 }
 

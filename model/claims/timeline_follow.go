@@ -20,11 +20,13 @@ func (s *Service) FollowTimeline(ctx context.Context, caller actor.Actor, claim 
 	if after < 0 {
 		return nil, events.InvalidSequence("entry")
 	}
-	read := func(ctx context.Context) ([]wire.TimelineEntry, error) {
+	read := func(ctx context.Context, _ int64) ([]wire.TimelineEntry, error) {
 		w := s.NewWhere(new(timelineRow))
 		w.AddTerm("!.claim_id = ? and !.partner = ? and !.sequence > ?", row.ID, row.Partner, after)
 		var rows []timelineRow
-		err := s.QueryPreparedRows(ctx, s.Pool, &rows, fmt.Sprintf("%s%s order by %s.sequence limit %d", s.SelectStatement(new(timelineRow)), w, w.Alias, events.FollowBatchSize), w.Args...)
+		err := events.LimitRead(ctx, s.Store, func() error {
+			return s.QueryPreparedRows(ctx, s.Pool, &rows, fmt.Sprintf("%s%s order by %s.sequence limit %d", s.SelectStatement(new(timelineRow)), w, w.Alias, events.FollowBatchSize), w.Args...)
+		})
 		if len(rows) > 0 {
 			after = rows[len(rows)-1].Sequence
 		}

@@ -25,7 +25,9 @@ type Cursor[T any] struct {
 	Store        *store.Store
 	Partner      string // the partner whose notifications wake the reader
 	CheckAllowed func(context.Context) error
-	ReadNext     func(context.Context) ([]T, error) // the next records; empty when there are none yet
+	// ReadNext returns the next records; none when there are none yet. head is the
+	// partner's last sequence as it was notified; -1: not known.
+	ReadNext func(ctx context.Context, head int64) ([]T, error)
 }
 
 // Next waits for the next records and returns at least one. Errors: ctx's own when it
@@ -41,9 +43,9 @@ func (t *Cursor[T]) Next(ctx context.Context) ([]T, error) {
 
 // poll reads once, and waits for a notification when there was nothing.
 func (t *Cursor[T]) poll(ctx context.Context) ([]T, error) {
-	notified, unsubscribe := store.Local[Notifier](t.Store).subscribe(t.Store, t.Partner) //nolint:contextcheck // it watches for all readers
+	notified, head, unsubscribe := store.Local[Notifier](t.Store).subscribe(t.Store, t.Partner) //nolint:contextcheck // it watches for all readers
 	defer unsubscribe()
-	found, err := t.ReadNext(ctx)
+	found, err := t.ReadNext(ctx, head)
 	if len(found) > 0 || err != nil {
 		return found, store.TranslateError(err)
 	}
@@ -88,21 +90,21 @@ func (s *Service) Follow(ctx context.Context, caller actor.Actor, f Filter) (*Cu
 		generations, err := loadGenerations(ctx, s.Store, f.Partner)
 		return store.FirstError(err, generations.checkSequence(f.Generation, f.After))
 	}
-	read := func(ctx context.Context) ([]wire.Event, error) { return s.eventsAfter(ctx, caller, &f, subject) }
+	read := func(ctx context.Context, head int64) ([]wire.Event, error) {
+		return s.eventsAfter(ctx, caller, &f, subject, head)
+	}
 	return &Cursor[wire.Event]{Store: s.Store, Partner: f.Partner, CheckAllowed: allowed, ReadNext: read}, nil
 }
 
 // eventsAfter reads the next events and moves f.After past all events that it examined,
 // including those that the filter excludes: otherwise a reader of a rare type would scan
 // the whole history at every notification.
-func (s *Service) eventsAfter(ctx context.Context, actor actor.Actor, f *Filter, subject *uuid.UUID) ([]wire.Event, error) {
-	head, err := s.lastSequence(ctx, f.Partner)
+func (s *Service) eventsAfter(ctx context.Context, caller actor.Actor, f *Filter, subject *uuid.UUID, head int64) ([]wire.Event, error) {
+	head, err := s.knownHead(ctx, f.Partner, head)
 	if err != nil || head <= f.After {
 		return nil, err
 	}
-	var rows []SequencedEvent
-	err = f.applyFilter(s.DB.NewSelect().Model(&rows), actor, subject, f.After, FollowBatchSize).
-		Where("n.sequence <= ?", head).OrderExpr("n.sequence").Limit(FollowBatchSize).Scan(ctx)
+	rows, err := s.readShared(ctx, caller, f, subject, f.After, head, FollowBatchSize)
 	if err != nil {
 		return nil, fmt.Errorf("follow feed: %w", err)
 	}
@@ -110,6 +112,18 @@ func (s *Service) eventsAfter(ctx context.Context, actor actor.Actor, f *Filter,
 		f.After = rows[FollowBatchSize-1].Sequence
 	}
 	return ToRecords(rows, (*SequencedEvent).ToRecord), nil
+}
+
+// knownHead returns head, or the partner's last sequence when head is not known.
+func (s *Service) knownHead(ctx context.Context, partner string, head int64) (int64, error) {
+	if head >= 0 {
+		return head, nil
+	}
+	err := LimitRead(ctx, s.Store, func() (err error) {
+		head, err = s.lastSequence(ctx, partner)
+		return err
+	})
+	return head, err
 }
 
 // lastSequence returns a partner's last sequence; 0 without events.

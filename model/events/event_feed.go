@@ -94,26 +94,47 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, f Filter, in sto
 		return nil, err
 	}
 	p.Count = s.NewCounter(f.applyFilter(s.DB.NewSelect().Model((*SequencedEvent)(nil)), caller, subject, f.After, store.MaxTotal+1))
-	var rows []SequencedEvent
-	err = store.Local[Notifier](s.Store).WaitUntil(ctx, s.Store, f.Partner, f.Wait, func() (bool, error) {
-		var head int64
-		if f.Wait > 0 {
-			var err error
-			if head, err = s.lastSequence(ctx, f.Partner); err != nil {
-				return false, err
-			}
-		}
-		rows = rows[:0]
-		err := f.applyFilter(s.DB.NewSelect().Model(&rows), caller, subject, p.After, p.FetchLimit()).OrderExpr("n.sequence").Limit(p.FetchLimit()).Scan(ctx)
-		if len(rows) == 0 && head > f.After { // do not scan the excluded events again at each notification
-			f.After, p.After = head, strconv.FormatInt(head, 10)
-		}
-		return len(rows) > 0, err
-	})
+	rows, err := s.readPage(ctx, caller, &f, subject, &p)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read feed: %w", err))
 	}
 	return store.NewPage(p, rows, func(r *SequencedEvent) string { return fmt.Sprint(r.Sequence) }, (*SequencedEvent).ToRecord)
+}
+
+// readPage reads the rows of a page. With f.Wait it waits until there are some, and shares
+// its reads with all who wait at the same position; it moves p.After past the events that
+// it excluded.
+func (s *Service) readPage(ctx context.Context, caller actor.Actor, f *Filter, subject *uuid.UUID, p *store.PageSpec) (rows []SequencedEvent, err error) {
+	if f.Wait <= 0 {
+		err = f.applyFilter(s.DB.NewSelect().Model(&rows), caller, subject, p.After, p.FetchLimit()).OrderExpr("n.sequence").Limit(p.FetchLimit()).Scan(ctx)
+		return rows, err
+	}
+	after, err := strconv.ParseInt(p.After, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("position in the feed: %w", err)
+	}
+	err = store.Local[Notifier](s.Store).WaitUntil(ctx, s.Store, f.Partner, f.Wait, func(head int64) (bool, error) {
+		var err error
+		if head, err = s.knownHead(ctx, f.Partner, head); err != nil || head <= after {
+			return false, err
+		}
+		if rows, err = s.readShared(ctx, caller, f, subject, after, head, p.FetchLimit()); len(rows) == 0 && err == nil {
+			after, p.After = head, strconv.FormatInt(head, 10) // do not scan the excluded events again at each notification
+		}
+		return len(rows) > 0, err
+	})
+	return rows, err
+}
+
+// readShared reads the events after a sequence, up to head, once for all who wait for the
+// same ones. Callers must not change the rows.
+func (s *Service) readShared(ctx context.Context, caller actor.Actor, f *Filter, subject *uuid.UUID, after, head, limit int64) ([]SequencedEvent, error) {
+	key := fmt.Sprintf("%s %s %d %d %d %q %s", caller.Kind, f.Partner, after, head, limit, f.Types, f.Subject)
+	return store.Local[Notifier](s.Store).reads.get(ctx, s.Store, key, func() (rows []SequencedEvent, err error) {
+		err = f.applyFilter(s.DB.NewSelect().Model(&rows), caller, subject, after, limit).
+			Where("n.sequence <= ?", head).OrderExpr("n.sequence").Limit(limit).Scan(ctx)
+		return rows, err
+	})
 }
 
 // Get returns one numbered event. Errors: not_found.

@@ -12,20 +12,27 @@ import (
 const pollInterval = 50 * time.Millisecond
 
 // Notifier wakes subscribers when events of their partner get a sequence, in any process.
-// One polling loop per process serves all subscribers and stops when there are none.
+// One polling loop per process serves all subscribers and stops when there are none. A
+// subscriber costs a map entry: it holds neither a connection nor a transaction.
 type Notifier struct {
 	mu       sync.Mutex
 	polling  bool
 	closed   bool // subscribers no longer wait
 	partners map[string]*subscription
+	waking   []waiters // notified, not woken yet
+	isWaking bool      // a goroutine wakes them
+	reads    sharedReads
 }
 
 // subscription is shared by all subscribers of one partner's events.
 type subscription struct {
-	waiters      int
-	lastSequence int64         // the last sequence that was notified; -1: not read yet
-	notified     chan struct{} // closed at the next notification
+	subscribers  int
+	lastSequence int64 // the last sequence that was notified; -1: not read yet
+	waiting      waiters
 }
+
+// waiters are the channels of subscribers; each is closed once, at the next notification.
+type waiters map[chan struct{}]struct{}
 
 // EndWaits ends all present and future waits for events, so that a stopping server
 // does not wait for them.
@@ -35,23 +42,23 @@ func (s *Service) EndWaits() {
 	defer n.mu.Unlock()
 	n.closed = true
 	for _, sub := range n.partners {
-		sub.notify()
+		n.notify(sub)
 	}
 }
 
 // WaitUntil calls try at once and after each notification of the partner, until it
 // succeeds, the time is over, ctx ends or EndWaits is called; none of these is an
-// error.
-func (n *Notifier) WaitUntil(ctx context.Context, s *store.Store, partner string, wait time.Duration, try func() (bool, error)) error {
+// error. head is the partner's last sequence as it was notified; -1: not known.
+func (n *Notifier) WaitUntil(ctx context.Context, s *store.Store, partner string, wait time.Duration, try func(head int64) (bool, error)) error {
 	if wait <= 0 {
-		_, err := try()
+		_, err := try(-1)
 		return err
 	}
 	over := time.NewTimer(wait)
 	defer over.Stop()
 	for {
-		notified, unsubscribe := n.subscribe(s, partner) //nolint:contextcheck // the loop serves all subscribers, not only this caller
-		done, err := try()
+		notified, head, unsubscribe := n.subscribe(s, partner) //nolint:contextcheck // the loop serves all subscribers, not only this caller
+		done, err := try(head)
 		if done || err != nil || n.isClosed() {
 			unsubscribe()
 			return err
@@ -69,9 +76,10 @@ func (n *Notifier) WaitUntil(ctx context.Context, s *store.Store, partner string
 	}
 }
 
-// subscribe returns a channel that closes at the partner's next notification, and a
-// function that ends the subscription.
-func (n *Notifier) subscribe(s *store.Store, partner string) (notified <-chan struct{}, unsubscribe func()) {
+// subscribe returns a channel that closes at the partner's next notification, the last
+// sequence that was notified (-1: not known yet), and a function that ends the
+// subscription.
+func (n *Notifier) subscribe(s *store.Store, partner string) (notified <-chan struct{}, head int64, unsubscribe func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	if n.partners == nil {
@@ -79,18 +87,21 @@ func (n *Notifier) subscribe(s *store.Store, partner string) (notified <-chan st
 	}
 	sub := n.partners[partner]
 	if sub == nil {
-		sub = &subscription{lastSequence: -1, notified: make(chan struct{})}
+		sub = &subscription{lastSequence: -1, waiting: waiters{}}
 		n.partners[partner] = sub
 	}
-	sub.waiters++
+	sub.subscribers++
+	own := make(chan struct{})
+	sub.waiting[own] = struct{}{}
 	if !n.polling {
 		n.polling = true
 		go n.pollSequences(s)
 	}
-	return sub.notified, func() {
+	return own, sub.lastSequence, func() {
 		n.mu.Lock()
 		defer n.mu.Unlock()
-		sub.waiters--
+		sub.subscribers--
+		delete(sub.waiting, own)
 	}
 }
 
@@ -140,34 +151,30 @@ func (n *Notifier) waitedPartners() (partners []string, fresh bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for partner, sub := range n.partners {
-		if sub.waiters == 0 {
+		if sub.subscribers == 0 {
 			delete(n.partners, partner)
 			continue
 		}
 		partners, fresh = append(partners, partner), fresh || sub.lastSequence < 0
 	}
 	n.polling = len(partners) > 0
+	n.reads.removeOld(n.polling)
 	return partners, fresh
 }
 
-// notifyPartners wakes the subscribers of each partner whose last sequence is new to
-// them.
+// notifyPartners notifies the subscribers of each partner whose last sequence is new to
+// them. After a restore it may be a lower one.
 func (n *Notifier) notifyPartners(heads map[string]int64) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	for partner, head := range heads {
 		sub := n.partners[partner]
-		if sub == nil || sub.lastSequence >= head {
+		if sub == nil || sub.lastSequence == head {
 			continue
 		}
 		sub.lastSequence = head
-		sub.notify()
+		n.notify(sub)
 	}
-}
-
-func (sub *subscription) notify() {
-	close(sub.notified)
-	sub.notified = make(chan struct{})
 }
 
 func (n *Notifier) isClosed() bool {

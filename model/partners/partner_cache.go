@@ -16,10 +16,12 @@ import (
 // disabled partner is refused on every node within PartnerCacheTTL.
 type partnerCache struct{ TtlCache[bool] }
 
-// TtlCache caches one value per partner for PartnerCacheTTL.
+// TtlCache caches one value per partner for PartnerCacheTTL. Concurrent callers of a
+// missing value share one load. It may be used concurrently.
 type TtlCache[T any] struct {
 	mu      sync.Mutex
 	entries map[string]cacheEntry[T]
+	loads   map[string]*cacheLoad[T]
 }
 
 type cacheEntry[T any] struct {
@@ -55,27 +57,77 @@ func (c *partnerCache) requireEnabled(ctx context.Context, db *bun.DB, name stri
 	return nil
 }
 
+// cacheLoad is a running load that several callers wait for.
+type cacheLoad[T any] struct {
+	done   chan struct{} // closed when value and err are set
+	value  T
+	err    error
+	gaveUp bool // the caller that loads has left
+}
+
 // Get returns the cached value of a partner, and loads it when it is missing or
-// expired.
+// expired. It waits for a load that already runs. Errors: those of the load, and ctx's.
 func (c *TtlCache[T]) Get(ctx context.Context, name string, load func(context.Context) (T, error)) (T, error) {
-	c.mu.Lock()
-	answer, ok := c.entries[name]
-	c.mu.Unlock()
-	now := ProcessClock()
-	if ok && !now.After(answer.expiresAt) {
-		return answer.value, nil
+	for {
+		value, running, loads := c.find(name)
+		switch {
+		case running == nil:
+			return value, nil
+		case loads:
+			c.load(ctx, name, running, load)
+			return running.value, running.err
+		}
+		select {
+		case <-running.done:
+			if !running.gaveUp {
+				return running.value, running.err
+			}
+		case <-ctx.Done():
+			return value, store.TranslateError(fmt.Errorf("wait for a partner's value: %w", context.Cause(ctx)))
+		}
 	}
-	value, err := load(ctx)
-	if err != nil {
-		return value, err
-	}
+}
+
+// find returns the cached value, or else the running load; loads is set when the caller
+// must run it.
+func (c *TtlCache[T]) find(name string) (value T, running *cacheLoad[T], loads bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.entries == nil || len(c.entries) >= maxCachedPartners {
-		c.entries = make(map[string]cacheEntry[T])
+	if entry, ok := c.entries[name]; ok && !ProcessClock().After(entry.expiresAt) {
+		return entry.value, nil, false
 	}
-	c.entries[name] = cacheEntry[T]{value, now.Add(PartnerCacheTTL)}
-	return value, nil
+	if running = c.loads[name]; running != nil {
+		return value, running, false
+	}
+	if c.loads == nil {
+		c.loads = make(map[string]*cacheLoad[T])
+	}
+	running = &cacheLoad[T]{done: make(chan struct{}), gaveUp: true}
+	c.loads[name] = running
+	return value, running, true
+}
+
+// load runs a load and stores its value unless the partner was invalidated meanwhile.
+func (c *TtlCache[T]) load(ctx context.Context, name string, running *cacheLoad[T], load func(context.Context) (T, error)) {
+	began := ProcessClock()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		close(running.done)
+		if c.loads[name] != running {
+			return
+		}
+		delete(c.loads, name)
+		if running.err != nil || running.gaveUp {
+			return
+		}
+		if c.entries == nil || len(c.entries) >= maxCachedPartners {
+			c.entries = make(map[string]cacheEntry[T])
+		}
+		c.entries[name] = cacheEntry[T]{running.value, began.Add(PartnerCacheTTL)}
+	}()
+	running.value, running.err = load(ctx)
+	running.gaveUp = running.err != nil && ctx.Err() != nil
 }
 
 // invalidate removes a partner's value on this node; other nodes reload it after
@@ -84,6 +136,7 @@ func (c *TtlCache[T]) invalidate(name string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	delete(c.entries, name)
+	delete(c.loads, name)
 }
 
 // ProcessClock returns the time of the process's clock. Only the age of caches uses it;

@@ -140,7 +140,7 @@ func (s *Service) WaitForBatch(ctx context.Context, job DeliverEndpoint, wait ti
 	if batch != nil || err != nil {
 		return batch, err
 	}
-	err = store.Local[events.Notifier](s.Store).WaitUntil(ctx, s.Store, job.Partner, wait, func() (bool, error) {
+	err = store.Local[events.Notifier](s.Store).WaitUntil(ctx, s.Store, job.Partner, wait, func(int64) (bool, error) {
 		// The notifier fires for every event; only a due endpoint needs a transaction.
 		due, err := s.isEndpointDue(ctx, job)
 		if err != nil || !due {
