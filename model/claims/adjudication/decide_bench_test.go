@@ -25,30 +25,6 @@ var (
 	workers = flag.Int("slice-workers", 2, "workers of BenchmarkDecideHits that decide slices at the same time")
 )
 
-// copyWithMethod copies a bound policy with its quote and its verified payout method.
-const copyWithMethod = `with copies as (select gen_random_uuid() as quote, gen_random_uuid() as policy, gen_random_uuid() as method from generate_series(1, %d)
-	), quoted as (
-		insert into quotes select copy.* from (select q from quotes q limit 1) as one (q), copies c,
-			lateral jsonb_populate_record(one.q, jsonb_build_object('id', c.quote, 'policy_id', c.policy, 'partner_reference', null)) as copy returning 1
-	), paid as (
-		insert into payout_methods select copy.* from (select m from payout_methods m limit 1) as one (m), copies c,
-			lateral jsonb_populate_record(one.m, jsonb_build_object('id', c.method, 'policy_id', c.policy)) as copy returning 1
-	)
-	insert into policies select copy.* from (select p from policies p limit 1) as one (p), copies c,
-		lateral jsonb_populate_record(one.p, jsonb_build_object('id', c.policy, 'quote_id', c.quote, 'partner_reference', null)) as copy`
-
-// copyPolicies binds a policy, which can be paid, and copies it, so that there are n. All
-// are in force for 100 days.
-func copyPolicies(t testing.TB, m *modeltest.Bundle, n int) {
-	t.Helper()
-	policy := m.QuoteAndBind("quake-circle", nil)
-	m.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
-	m.RunAccountChecks()
-	_, err := m.DB.Pool.Exec(t.Context(), "begin; set local session_replication_role = replica; "+fmt.Sprintf(copyWithMethod, n-1)+"; commit; analyze policies, payout_methods, quotes")
-	require.NoError(t, err)
-	m.AdvanceClock(100 * 24 * time.Hour)
-}
-
 // BenchmarkDecideHits decides an earthquake that pays every policy of a book: a claim,
 // its determination, an approval and a payout each. It reports the time and the bytes of
 // write-ahead log of a hit.
@@ -56,7 +32,7 @@ func BenchmarkDecideHits(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		m := modeltest.New(b, modeltest.WithoutChecks())
-		copyPolicies(b, m, *hits)
+		m.CopyPolicies(*hits)
 		m.Observe(modeltest.Quake("bench", m.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
 		job := m.LastJob().(occurrence.EvaluateOccurrences)
 		var before, written float64

@@ -34,7 +34,7 @@ func TestLargeEventIsDecidedInDisjointSlicesByManyWorkers(t *testing.T) {
 	t.Parallel()
 	const policies = 5*adjudication.MatchBatchSize + 300
 	b := modeltest.New(t, modeltest.WithoutChecks())
-	copyPolicies(t, b, policies)
+	b.CopyPolicies(policies)
 	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
 	var workers int
