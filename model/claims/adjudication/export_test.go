@@ -23,3 +23,7 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	err = s.DB.NewRaw("explain ?", newCandidateQuery(s.DB, happened)).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
+
+// SetSliceSize changes the number of policies of a slice, so that small books have many
+// slices. It may not be called while the service is used.
+func (s *Service) SetSliceSize(policies int) { s.sliceSize = policies }

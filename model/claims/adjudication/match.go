@@ -54,7 +54,7 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 		except = excludeSliced
 	}
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
-		written, err = startMatchings(ctx, tx, occurrences, candidates, except)
+		written, err = s.startMatchings(ctx, tx, occurrences, candidates, except)
 		if job.After == "" && horizon != noTransactions {
 			tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
 		}
@@ -105,7 +105,7 @@ func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) er
 	slices.SortFunc(policies, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	written := 0
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
-		written, err = startMatchings(ctx, tx, occurrences, map[uuid.UUID][]uuid.UUID{id: policies}, excludeNone)
+		written, err = s.startMatchings(ctx, tx, occurrences, map[uuid.UUID][]uuid.UUID{id: policies}, excludeNone)
 		return err
 	})
 	if err != nil {

@@ -39,7 +39,7 @@ const (
 // that decide them. Unless it excludes none, the candidates are those that FindCandidates
 // found, and it ends the slices of older versions: what the newest version affects and
 // what waits is among the candidates. It returns the number of slices written.
-func startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence, candidates map[uuid.UUID][]uuid.UUID, except exclusion) (int, error) {
+func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence, candidates map[uuid.UUID][]uuid.UUID, except exclusion) (int, error) {
 	if len(occurrences) == 0 {
 		return 0, nil
 	}
@@ -60,7 +60,7 @@ func startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.
 			return 0, err
 		}
 	}
-	written, err := writeSlices(ctx, tx, matchings, candidates)
+	written, err := s.writeSlices(ctx, tx, matchings, candidates)
 	if err == nil && except != excludeNone {
 		err = writeFigures(ctx, tx, written)
 	}
@@ -134,7 +134,7 @@ func endOlderSlices(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) 
 }
 
 // writeSlices writes slices of the candidates of locked matchings and returns them.
-func writeSlices(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, candidates map[uuid.UUID][]uuid.UUID) (rows []SliceRow, err error) {
+func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, candidates map[uuid.UUID][]uuid.UUID) (rows []SliceRow, err error) {
 	var grown []*MatchingRow
 	for _, matching := range matchings {
 		policies := candidates[matching.OccurrenceID]
@@ -145,7 +145,7 @@ func writeSlices(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, ca
 		if err != nil {
 			return nil, err
 		}
-		for part := range slices.Chunk(policies, MatchBatchSize) {
+		for part := range slices.Chunk(policies, s.sliceSize) {
 			last++
 			rows = append(rows, SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version, Number: last, Candidates: len(policies), Policies: part, DueAt: tx.Clock})
 		}

@@ -5,9 +5,11 @@ import "parapet/model/kernel/store"
 // Service opens claims for occurrences and decides them. It may be used concurrently.
 type Service struct {
 	*store.Store
+
+	sliceSize int // policies of a slice
 }
 
 // New returns the operations on a database.
 func New(s *store.Store) *Service {
-	return &Service{Store: s}
+	return &Service{Store: s, sliceSize: MatchBatchSize}
 }
