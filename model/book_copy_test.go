@@ -130,7 +130,7 @@ func (c *portfolioCopier) readTable(name string) *bookTable {
 	selected := make([]string, len(table.columns))
 	for i, column := range table.columns {
 		if selected[i] = column; name == "events" && column == "data" { // as text, in the escape form of bytea
-			selected[i] = `replace(convert_from(data, 'UTF8'), '\', '\\')`
+			selected[i] = `replace(convert_from(data, 'UTF8'), '\', '\\')` // the template stores events plain
 		}
 	}
 	order := map[string]string{"event_sequence": "sequence", "timeline_entries": "claim_id, sequence"}[name]

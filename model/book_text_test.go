@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 	"go.jetify.com/typeid/base32"
 
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
 )
 
@@ -165,7 +166,7 @@ func (x bookText) textFor(b *bookCopy) []byte {
 	return append(text, x.pieces[len(x.parts)]...)
 }
 
-// saveEvent stores an event's data for the hash chain.
+// saveEvent compresses an event's data and saves their hash for the chain.
 func (b *bookCopy) saveEvent(table *bookTable, values [][]byte) {
 	id := uuid.MustParse(string(*table.columnValue(values, "id")))
 	at, err := time.Parse("2006-01-02 15:04:05-07", string(*table.columnValue(values, "occurred_at")))
@@ -173,5 +174,8 @@ func (b *bookCopy) saveEvent(table *bookTable, values [][]byte) {
 		panic(err)
 	}
 	data := strings.ReplaceAll(string(*table.columnValue(values, "data")), `\\\\`, `\`)
-	b.events[id] = bookEvent{"evt_" + base32.Encode(id), event.Type(*table.columnValue(values, "type")), at, sha256.Sum256([]byte(data))}
+	hash := sha256.Sum256([]byte(data))
+	*table.columnValue(values, "data") = fmt.Appendf(nil, `\\x%x`, compress.Compress([]byte(data)))
+	*table.columnValue(values, "data_hash") = fmt.Appendf(nil, `\\x%x`, hash)
+	b.events[id] = bookEvent{"evt_" + base32.Encode(id), event.Type(*table.columnValue(values, "type")), at, hash}
 }

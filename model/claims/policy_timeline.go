@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
@@ -62,7 +63,7 @@ const policyTimelineQuery = `select r.* from policies as w cross join lateral (
 				case when e.type = 'policy.activated' then 'partner' when e.type <> 'policy.cancelled' then 'system'
 					when exists (select from operator_actions a where a.policy_id = w.id and a.partner = w.partner and a.operation = 'cancel_policy') then 'operator'
 					else 'partner' end as actor_kind,
-				w.partner as actor_name, '' as summary, convert_from(e.data, 'UTF8')::json as data, e.id as event_id
+				w.partner as actor_name, '' as summary, e.data, e.id as event_id
 			from events e where e.subject_id = w.id and e.partner = w.partner and (e.occurred_at, e.id) {beyond} ({at}, {id})
 			order by e.occurred_at {order}, e.id {order} limit {limit})
 		union all
@@ -72,7 +73,7 @@ const policyTimelineQuery = `select r.* from policies as w cross join lateral (
 			(select c.id, c.partner from claims c where c.policy_id = w.id and c.partner = w.partner and {from}
 				order by {begins} {order}, c.id {order} limit {limit})
 		) as part cross join lateral (
-			select tl.id, tl.partner, tl.claim_id, tl.sequence, tl.kind, tl.at, tl.actor_kind, tl.actor_name, tl.summary, tl.data, tl.event_id
+			select tl.id, tl.partner, tl.claim_id, tl.sequence, tl.kind, tl.at, tl.actor_kind, tl.actor_name, tl.summary, convert_to(tl.data::text, 'UTF8') as data, tl.event_id
 			from timeline_entries tl where tl.claim_id = part.id and tl.partner = part.partner and (tl.at, tl.id) {beyond} ({at}, {id})
 			order by tl.sequence {order} limit {limit}) as entry
 	) as found order by found.at {order}, found.id {order} limit {limit}
@@ -113,8 +114,8 @@ func (r *policyTimelineRow) toRecord() wire.TimelineEntry {
 }
 
 // describePolicyChange returns the timeline summary of a policy's event and its
-// machine-readable facts.
-func describePolicyChange(kind event.Type, data jsontext.Value) (summary string, facts jsontext.Value) {
+// machine-readable facts, from the event's data as they are stored.
+func describePolicyChange(kind event.Type, stored []byte) (summary string, facts jsontext.Value) {
 	var was struct {
 		Object struct {
 			Status         string      `json:"status"`
@@ -125,11 +126,12 @@ func describePolicyChange(kind event.Type, data jsontext.Value) (summary string,
 			CancelledAt    *time.Time  `json:"cancelled_at"`
 		} `json:"object"`
 	}
-	if json.Unmarshal(data, &was) != nil { // the data of an event is a record written by this program
+	data, err := compress.Decompress(stored)
+	if err != nil || json.Unmarshal(data, &was) != nil { // the data of an event is a record written by this program
 		return "The policy changed.", jsontext.Value("{}")
 	}
 	p := was.Object
-	facts, err := wire.Encode(map[string]any{"status": p.Status, "limit_remaining": p.LimitRemaining})
+	facts, err = wire.Encode(map[string]any{"status": p.Status, "limit_remaining": p.LimitRemaining})
 	if err != nil {
 		facts = jsontext.Value("{}")
 	}

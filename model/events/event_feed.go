@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
@@ -67,7 +68,7 @@ func (r *SequencedEvent) ToRecord() wire.Event {
 		},
 		Type: string(r.Type), Sequence: r.Sequence, Generation: r.Generation, OccurredAt: r.OccurredAt,
 		Subject: wire.Subject{Type: about.Name, ID: about.FormatID(r.SubjectID), Version: r.SubjectVersion},
-		Data:    r.Data, Hash: hex.EncodeToString(r.Hash),
+		Data:    jsontext.Value(r.Data), Hash: hex.EncodeToString(r.Hash),
 	}
 	if r.RedactedAt != nil {
 		event.UpdatedAt = *r.RedactedAt

@@ -50,7 +50,7 @@ from (
 		event_outbox late where late.ordinal >= lower(gap) and late.ordinal < upper(gap) order by late.ordinal limit $1)
 	union all
 	(select ordinal, partner, event_id from event_outbox where ordinal > (select last_ordinal from relay) order by ordinal limit $1)
-) o cross join lateral (select type, occurred_at, sha256(data) as data_hash from events where id = o.event_id and partner = o.partner offset 0) e
+) o cross join lateral (select type, occurred_at, coalesce(data_hash, sha256(data)) as data_hash from events where id = o.event_id and partner = o.partner offset 0) e
 where current_setting('parapet.relay') = 'true' and pg_current_xact_id_if_assigned() is null
 	and not exists (select from database_restores where ended_at is null) order by o.ordinal limit $1`
 

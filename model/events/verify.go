@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/partners"
@@ -31,7 +32,7 @@ type chainedEvent struct {
 	EventID    uuid.UUID `bun:"type:uuid"`
 	Type       *event.Type
 	OccurredAt *time.Time
-	DataHash   []byte
+	Data       []byte // as it is stored
 	// For a redacted event: the former hash, the hash after redaction, and our
 	// signature of both.
 	WasHash, RedactedHash, Signature []byte
@@ -107,7 +108,7 @@ func (s *Service) verifyEvents(ctx context.Context, p *chainVerifier) error {
 	ctx = store.WithReadCharge(ctx, nil) // no row outlives its batch
 	for {
 		var rows []chainedEvent
-		err := s.QueryPreparedRows(ctx, s.Pool, &rows, `select n.sequence, n.hash, n.event_id, e.type, e.occurred_at, sha256(e.data) as data_hash,
+		err := s.QueryPreparedRows(ctx, s.Pool, &rows, `select n.sequence, n.hash, n.event_id, e.type, e.occurred_at, e.data,
 				x.data_hash as was_hash, x.redacted_hash, x.signature
 			from event_sequence n left join events e on e.id = n.event_id and e.partner = n.partner
 				left join event_redactions x on x.event_id = n.event_id and x.partner = n.partner
@@ -131,13 +132,19 @@ func (p *chainVerifier) verifyEvent(e *chainedEvent) {
 	if e.Sequence != p.Last+1 {
 		p.addFault(p.Last+1, "missing", "Sequences %d to %d are missing.", p.Last+1, e.Sequence-1)
 	}
+	data, err := compress.Decompress(e.Data)
+	if err != nil {
+		data = e.Data // the hash of damaged data differs
+	}
+	sum := sha256.Sum256(data)
+	dataHash := sum[:]
 	if e.Signature != nil {
-		e.DataHash = p.originalDataHash(e)
+		dataHash = p.originalDataHash(e, dataHash)
 	}
 	switch {
 	case e.Type == nil:
 		p.addFault(e.Sequence, "missing", "The event %s has a number but is missing.", store.ResourceEvent.FormatID(e.EventID))
-	case !bytes.Equal(e.Hash, ChainHash(p.previousHash, e.Sequence, store.ResourceEvent.FormatID(e.EventID), *e.Type, *e.OccurredAt, e.DataHash)):
+	case !bytes.Equal(e.Hash, ChainHash(p.previousHash, e.Sequence, store.ResourceEvent.FormatID(e.EventID), *e.Type, *e.OccurredAt, dataHash)):
 		p.addFault(e.Sequence, "changed", "The event %s, its position or the hash before it differs from the chain.", store.ResourceEvent.FormatID(e.EventID))
 	}
 	p.Events++
@@ -150,10 +157,10 @@ func (p *chainVerifier) verifyEvent(e *chainedEvent) {
 // originalDataHash returns the hash of an event's data before personal data was
 // redacted, if the redacted data matches our signature; otherwise the hash of the
 // stored data.
-func (p *chainVerifier) originalDataHash(e *chainedEvent) []byte {
+func (p *chainVerifier) originalDataHash(e *chainedEvent, stored []byte) []byte {
 	mark := RedactionRow{EventID: e.EventID, Partner: p.Partner, DataHash: e.WasHash, RedactedHash: e.RedactedHash}
-	if !bytes.Equal(e.DataHash, e.RedactedHash) || !ed25519.Verify(p.publicKey, mark.SignedText(), e.Signature) {
-		return e.DataHash
+	if !bytes.Equal(stored, e.RedactedHash) || !ed25519.Verify(p.publicKey, mark.SignedText(), e.Signature) {
+		return stored
 	}
 	p.Redacted++
 	return e.WasHash

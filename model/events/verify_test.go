@@ -17,13 +17,13 @@ func TestVerifyChainFindsTampering(t *testing.T) {
 		sequence int64
 		kind     string
 	}{
-		"edited":    {"update events set data = replace(data::text, '61', '62')::bytea where id = (select event_id from event_sequence where partner = 'acme' and sequence = 2)", 2, "changed"},
+		"edited":    {"update events set data = set_byte(data, length(data) - 1, 255 - get_byte(data, length(data) - 1)) where id = (select event_id from event_sequence where partner = 'acme' and sequence = 2)", 2, "changed"},
 		"re-dated":  {"update events set occurred_at = occurred_at + interval '1 second' where id = (select event_id from event_sequence where partner = 'acme' and sequence = 3)", 3, "changed"},
 		"deleted":   {"delete from event_sequence where partner = 'acme' and sequence = 2", 2, "missing"},
 		"cut":       {"delete from event_sequence where partner = 'acme' and sequence > 2", 4, "cut"},
 		"reordered": {"update event_sequence set sequence = case sequence when 2 then -3 else -2 end where partner = 'acme' and sequence in (2, 3); update event_sequence set sequence = -sequence where sequence < 0", 2, "changed"},
 		"rewritten": {"update event_checkpoints set hash = sha256('other')", 4, "checkpoint"},
-		"inserted": {`insert into events select gen_random_uuid(), partner, type, subject_type, subject_id, subject_version, occurred_at, data from events where partner = 'acme' limit 1;
+		"inserted": {`insert into events select gen_random_uuid(), partner, type, subject_type, subject_id, subject_version, occurred_at, data, data_hash from events where partner = 'acme' limit 1;
 			insert into event_sequence (partner, sequence, event_id, hash, type) select 'acme', 5, id, sha256('x'), type from events e where partner = 'acme' and not exists (select from event_sequence n where n.event_id = e.id)`, 5, "changed"},
 	} {
 		t.Run(name, func(t *testing.T) {

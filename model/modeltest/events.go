@@ -36,3 +36,11 @@ func (b *Bundle) deliverDue(job webhooks.DeliverEndpoint) {
 		require.NoError(b.t, err)
 	}
 }
+
+// StoreEventsPlain makes the database one on which releases that cannot read compressed
+// events may run. Call it before the first event.
+func (b *Bundle) StoreEventsPlain() {
+	b.t.Helper()
+	_, err := b.DB.Pool.Exec(b.ctx, "update schema_compatibility set minimum_binary = 23")
+	require.NoError(b.t, err)
+}

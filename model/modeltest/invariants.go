@@ -10,6 +10,7 @@ import (
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
@@ -126,7 +127,7 @@ func (b *Bundle) eventHistories() map[string][]storedEvent {
 	for rows.Next() {
 		var id string
 		var event storedEvent
-		var data []byte
+		var data compress.JSON
 		require.NoError(b.t, rows.Scan(&id, &event.Type, &event.Version, &data))
 		var whole struct {
 			Object jsontext.Value `json:"object"`

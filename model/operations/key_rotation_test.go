@@ -96,7 +96,7 @@ func TestSealKeysRotateWhileServersRun(t *testing.T) {
 // events sent to partners.
 var unsealedColumns = []string{
 	"event_checkpoints.hash", "event_checkpoints.signature", "event_sequence.hash", "event_redactions.data_hash", "event_redactions.redacted_hash",
-	"event_redactions.signature", "events.data", "idempotency_keys.request_hash", "observations.digest",
+	"event_redactions.signature", "events.data", "events.data_hash", "idempotency_keys.request_hash", "observations.digest",
 }
 
 func TestEverySealedColumnIsRotated(t *testing.T) {

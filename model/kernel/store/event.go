@@ -1,18 +1,23 @@
 package store
 
 import (
+	"context"
+	"crypto/sha256"
+	"fmt"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
 	"parapet/model/wire"
 )
 
-// EventRow is a stored event; data has the exact bytes that are sent. The relay adds its
-// sequence and hash later.
+// EventRow is an event. Data has the exact bytes that are sent, and is stored compressed.
+// The relay adds the event's sequence and hash later.
 type EventRow struct {
 	bun.BaseModel `bun:"table:events,alias:e"`
 
@@ -23,7 +28,8 @@ type EventRow struct {
 	SubjectID      uuid.UUID `bun:"type:uuid"`
 	SubjectVersion int64
 	OccurredAt     time.Time
-	Data           []byte
+	Data           compress.JSON
+	DataHash       []byte // SHA-256 of Data; nil for an event of an older release
 }
 
 // AppendEvent records an event about a row, with its public record as it is now. Callers
@@ -37,10 +43,11 @@ func (tx *Tx) AppendEvent(kind event.Type, subject *RowHeader, object ResourceTy
 		return uuid.Nil, err
 	}
 	data := slices.Concat([]byte(`{"object":`), text, []byte(`}`))
+	hash := sha256.Sum256(data)
 	event := EventRow{
 		ID: NewID(), Partner: subject.Partner, Type: kind,
 		SubjectType: object.Name, SubjectID: subject.ID, SubjectVersion: subject.Version,
-		OccurredAt: tx.Now, Data: data,
+		OccurredAt: tx.Now, Data: data, DataHash: hash[:],
 	}
 	tx.events = append(tx.events, event)
 	return event.ID, nil
@@ -51,11 +58,18 @@ func (tx *Tx) ReserveEvents(n int) { tx.events = make([]EventRow, 0, n) }
 
 // saveEvents queues the insert of all events and of their places in the order of
 // numbering, which is the order in which they were recorded.
-func (tx *Tx) saveEvents() error {
+func (tx *Tx) saveEvents(ctx context.Context) error {
+	compressed, err := mayCompressEvents(ctx, tx)
+	if err != nil {
+		return err
+	}
 	n := len(tx.events)
 	rows, ids, partners := make([]*EventRow, n), make([]uuid.UUID, n), make([]string, n)
 	for i := range tx.events {
 		rows[i], ids[i], partners[i] = &tx.events[i], tx.events[i].ID, tx.events[i].Partner
+		if compressed {
+			rows[i].Data = compress.Compress(rows[i].Data)
+		}
 	}
 	if err := tx.QueueInsertRows(rows); err != nil {
 		return err
@@ -63,4 +77,27 @@ func (tx *Tx) saveEvents() error {
 	tx.Batch.Queue(`insert into event_outbox (partner, event_id)
 		select partner, id from unnest($1::uuid[], $2::text[]) with ordinality as e (id, partner, place) order by place`, ids, partners)
 	return nil
+}
+
+// compressionMigration is the number of the migration since which every release reads
+// compressed events.
+const compressionMigration = 24
+
+// eventCompression is whether all releases that may run on the database read compressed
+// events. It is read once per process.
+type eventCompression struct{ allowed atomic.Pointer[bool] }
+
+// mayCompressEvents reports whether events may be stored compressed: an older release,
+// which may run on the database during an upgrade, would send the compressed bytes.
+func mayCompressEvents(ctx context.Context, tx *Tx) (bool, error) {
+	known := Local[eventCompression](tx.Store)
+	if allowed := known.allowed.Load(); allowed != nil {
+		return *allowed, nil
+	}
+	var allowed bool
+	if err := tx.PgxConn.QueryRow(ctx, "select minimum_binary >= $1 from schema_compatibility", compressionMigration).Scan(&allowed); err != nil {
+		return false, fmt.Errorf("read the oldest release of the database: %w", err)
+	}
+	known.allowed.Store(&allowed)
+	return allowed, nil
 }

@@ -94,8 +94,8 @@ func (c *chargedRows) Err() error {
 	return c.Rows.Err()
 }
 
-// AfterScanRow charges an event that bun has read. Its data arrives as hexadecimal text
-// of twice the length.
+// AfterScanRow charges an event that bun has read: its data, and their copy in the
+// response.
 func (e *EventRow) AfterScanRow(ctx context.Context) error {
 	if charge := readCharge(ctx); charge != nil {
 		return charge(2 * len(e.Data))

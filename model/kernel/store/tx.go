@@ -248,7 +248,7 @@ func (tx *Tx) EnqueueJob(job Job) { tx.Jobs = append(tx.Jobs, job) }
 // commits.
 func (tx *Tx) commit(ctx context.Context) error {
 	if len(tx.events) > 0 {
-		if err := tx.saveEvents(); err != nil {
+		if err := tx.saveEvents(ctx); err != nil {
 			return fmt.Errorf("write events: %w", err)
 		}
 	}

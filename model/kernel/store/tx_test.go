@@ -13,6 +13,7 @@ import (
 	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
@@ -149,13 +150,14 @@ func TestEventsAreNumberedInTheOrderOfTheirRecording(t *testing.T) {
 	got, err := pgx.CollectRows(rows, pgx.RowTo[string])
 	require.NoError(t, err)
 	require.Equal(t, want, got)
-	var kind, subject, partner, data string
+	var kind, subject, partner string
 	var version int64
-	require.NoError(t, db.Pool.QueryRow(t.Context(), "select type, subject_type, partner, subject_version, convert_from(data, 'UTF8') from events where id::text = $1", want[1]).
+	var data compress.JSON
+	require.NoError(t, db.Pool.QueryRow(t.Context(), "select type, subject_type, partner, subject_version, data from events where id::text = $1", want[1]).
 		Scan(&kind, &subject, &partner, &version, &data))
 	require.Equal(t, []any{"quote.bound", "quote", "acme", int64(2)}, []any{kind, subject, partner, version})
 	exactly := `{"object":{"type":"","id":"acme","version":2}}`
-	require.Equal(t, exactly, data)
+	require.Equal(t, exactly, string(data))
 }
 
 func TestCommittedEventsWakeTheRelayOnce(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 
 	"parapet/model/events"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/store"
 )
 
@@ -37,7 +38,7 @@ func (e *erasureRun) redactEvents(ctx context.Context) error {
 	var rows []struct {
 		ID          uuid.UUID `bun:"type:uuid"`
 		SubjectType string
-		Data        []byte
+		Data        compress.JSON
 		Numbered    bool
 		Ignored     []string `bun:",array"`
 	}
@@ -72,7 +73,7 @@ func (e *erasureRun) redactEvents(ctx context.Context) error {
 		mark := &events.RedactionRow{EventID: row.ID, Partner: e.partner, RedactedAt: e.Now, DataHash: before[:], RedactedHash: after[:]}
 		mark.Signature = ed25519.Sign(key, mark.SignedText())
 		e.QueueInsert(mark)
-		if _, err := e.NewRaw("update events set data = ? where id = ? and partner = ?", redacted, row.ID, e.partner).Exec(ctx); err != nil {
+		if _, err := e.NewRaw("update events set data = ?, data_hash = ? where id = ? and partner = ?", []byte(redacted), after[:], row.ID, e.partner).Exec(ctx); err != nil {
 			return fmt.Errorf("redact event: %w", err)
 		}
 		e.Events++

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/audit"
@@ -22,6 +23,7 @@ import (
 	"parapet/model/events"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/operations/privacy"
@@ -40,7 +42,22 @@ func findTextInDatabase(t *testing.T, b *modeltest.Bundle, text string) (found [
 			found = append(found, table)
 		}
 	}
-	return found
+	return append(found, findTextInEvents(t, b, text)...)
+}
+
+// findTextInEvents returns "events" if the data of an event, decompressed, has the text.
+func findTextInEvents(t *testing.T, b *modeltest.Bundle, text string) []string {
+	t.Helper()
+	rows, err := b.DB.Pool.Query(t.Context(), "select data from events")
+	require.NoError(t, err)
+	events, err := pgx.CollectRows(rows, pgx.RowTo[compress.JSON])
+	require.NoError(t, err)
+	for _, data := range events {
+		if strings.Contains(strings.ToLower(string(data)), strings.ToLower(text)) {
+			return []string{"events"}
+		}
+	}
+	return nil
 }
 
 // hexOfText returns the text of a bytea column with that content.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/hazard/occurrence"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/payouts"
@@ -58,7 +59,7 @@ func TestPayoutEventsFollowCreationOrder(t *testing.T) {
 	payout := modeltest.OnlyPayout(t, b, b.OnlyClaim(policy))
 	require.Equal(t, int64(1), payout.Version)
 	require.Equal(t, method.ID, *payout.PayoutMethodID)
-	var data []byte
+	var data compress.JSON
 	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select data from events where type = 'payout.created'").Scan(&data))
 	var event struct {
 		Object wire.Payout `json:"object"`
