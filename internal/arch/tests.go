@@ -14,6 +14,7 @@ var clockReaders = map[string]string{
 	"internal/auth":                   "a token's time is judged by the clock of the server that reads it; tests hand in another",
 	"internal/devissuer":              "development tokens are issued now",
 	"internal/devpg":                  "waiting for a starting server has a deadline",
+	"internal/meter":                  "a benchmark measures a duration",
 	"jobs/heartbeat.go":               "a rail reports days of the world's calendar",
 	"jobs/release_payout.go":          "the age of an order right before it is sent: a worker that was suspended must not send an old one",
 	"jobs/workers.go":                 "how long a job took, for its line in the log",
