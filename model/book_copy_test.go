@@ -28,6 +28,7 @@ type portfolioCopier struct {
 	t              *testing.T
 	template, book *modeltest.Bundle
 	copies         int
+	choosePartner  func(*rand.Rand) string // of a copy
 
 	texts   bookTexts
 	tables  []*bookTable
@@ -53,7 +54,7 @@ type bookChain struct {
 
 func newCopier(t *testing.T, template, book *modeltest.Bundle, copies int) *portfolioCopier {
 	t.Helper()
-	c := &portfolioCopier{t: t, template: template, book: book, copies: copies, chains: map[string]*bookChain{}, end: template.Now()}
+	c := &portfolioCopier{t: t, template: template, book: book, copies: copies, choosePartner: chooseBookPartner, chains: map[string]*bookChain{}, end: template.Now()}
 	c.texts.since = c.end.AddDate(0, 0, -60)
 	c.texts.replaceText("acme", func(b *bookCopy, _ string) string { return b.partner })
 	c.texts.replaceText(bookMark, func(b *bookCopy, _ string) string { return b.referencePrefix() })
@@ -230,13 +231,7 @@ func (c *portfolioCopier) copyTable(table *bookTable, in io.Reader) error {
 
 // copyOnce writes one copy. The first ones are the oldest; the last is one hour old.
 func (c *portfolioCopier) copyOnce(number int, random *rand.Rand) error {
-	partner, share := "", random.IntN(100)
-	for _, p := range bookShares {
-		if partner = p.slug; share < p.share {
-			break
-		}
-		share -= p.share
-	}
+	partner := c.choosePartner(random)
 	age := bookSpan / time.Duration(c.copies) * time.Duration(c.copies-number-1) // the product with the span overflows at 356 copies
 	b := &bookCopy{number: number, partner: partner, shift: (c.book.Now().Sub(c.end) - age - time.Hour).Truncate(time.Second), seed: random.Uint64()}
 	c.texts.computeOwnValues(b)
@@ -248,6 +243,18 @@ func (c *portfolioCopier) copyOnce(number int, random *rand.Rand) error {
 		}
 	}
 	return nil
+}
+
+// chooseBookPartner returns the partner of a copy by bookShares.
+func chooseBookPartner(random *rand.Rand) (partner string) {
+	share := random.IntN(100)
+	for _, p := range bookShares {
+		if partner = p.slug; share < p.share {
+			break
+		}
+		share -= p.share
+	}
+	return partner
 }
 
 func (c *portfolioCopier) copyRow(table *bookTable, b *bookCopy, row []bookText) error {

@@ -45,18 +45,26 @@ func Book(b *testing.B) *Bundle {
 		bookServer.server, bookServer.err = devpg.Start(context.Background(), devpg.Options{DataDir: folder})
 	})
 	require.NoError(b, bookServer.err)
-	db, err := store.Open(b.Context(), bookServer.server.URL(BookName), 8)
+	return Open(b, bookServer.server.URL(BookName))
+}
+
+// Open returns a bundle on a database that has been seeded, and migrates it to the
+// present schema. Rows that the test writes stay.
+func Open(b testing.TB, url string) *Bundle {
+	b.Helper()
+	db, err := store.Open(b.Context(), url, 8)
 	require.NoError(b, err)
 	b.Cleanup(db.Close)
 	_, err = migrations.Apply(b.Context(), db.Pool)
 	require.NoError(b, err)
-	files, err := filestore.OpenFolder(b.TempDir())
+	folder := b.TempDir()
+	files, err := filestore.OpenFolder(folder)
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, files.Close()) })
 	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: true})
 	require.NoError(b, err)
 	bundle := &Bundle{
-		Service: service, DB: db, URL: bookServer.server.URL(BookName), Rail: &Rail{}, t: b, ctx: context.WithoutCancel(b.Context()),
+		Service: service, DB: db, URL: url, Files: folder, Rail: &Rail{}, t: b, ctx: context.WithoutCancel(b.Context()),
 		Acme: Partner("acme"), Globex: Partner("globex"), Operator: Operator(), Source: Source(),
 	}
 	bundle.actor = bundle.Acme
