@@ -9,7 +9,7 @@ GO_TEST := go test -timeout=15m
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev build test test/race test/prices test/interop mutants mutants/named chaos lint format generate verify bench bench/book bench/compare book clean postgres
+.PHONY: help demo dev build test test/race test/prices test/interop mutants mutants/named chaos lint format generate verify bench bench/book bench/storm bench/compare book clean postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -87,6 +87,9 @@ bench: postgres ## measure: time and memory of what must be fast
 
 bench/book: postgres ## measure lists, filters, the feed, exposure and invariants on the book that `make book` made
 	go test -run='^$$' -bench=^BenchmarkBook -benchtime=1x -timeout=2h -v ./model ./model/payouts/controls
+
+bench/storm: postgres ## run an earthquake that pays HITS of N policies through processes of the service, until every payout is released and its event delivered (N=20000, HITS=2000, REST=5m reads the memory again afterwards); N is at least 3.1 x HITS
+	@internal/tools/storm $(or $(N),20000) $(or $(HITS),2000) $(or $(REST),0s)
 
 bench/compare: postgres ## measure the benchmarks of BASE=revision and of this tree in turns (PACKAGES="./jobs", BENCH=., TURNS=9, LEAST=0.95)
 	go -C internal/tools build -o ../../bin/compare ./compare

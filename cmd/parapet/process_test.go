@@ -31,6 +31,7 @@ type processGroup struct {
 	*modeltest.Bundle
 
 	token       string // acme's
+	sourceToken string // may post observations
 	environment []string
 }
 
@@ -40,12 +41,14 @@ func newProcessGroup(t *testing.T, settings ...string) *processGroup {
 	return newProcessGroupOn(t, modeltest.New(t), settings...)
 }
 
-func newProcessGroupOn(t *testing.T, bundle *modeltest.Bundle, settings ...string) *processGroup {
+func newProcessGroupOn(t testing.TB, bundle *modeltest.Bundle, settings ...string) *processGroup {
 	t.Helper()
 	c := &processGroup{Bundle: bundle}
 	issuer, address := newIssuer(t)
 	var err error
 	c.token, err = issuer.Token("acme")
+	require.NoError(t, err)
+	c.sourceToken, err = issuer.Token("source")
 	require.NoError(t, err)
 	keys := modeltest.Keys()
 	c.environment = append([]string{
@@ -58,7 +61,7 @@ func newProcessGroupOn(t *testing.T, bundle *modeltest.Bundle, settings ...strin
 	return c
 }
 
-func newIssuer(t *testing.T) (issuer *devissuer.Issuer, address string) {
+func newIssuer(t testing.TB) (issuer *devissuer.Issuer, address string) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(nil)
 	address = "http://" + server.Listener.Addr().String()
@@ -67,7 +70,9 @@ func newIssuer(t *testing.T) (issuer *devissuer.Issuer, address string) {
 		scopes = append(scopes, string(scope))
 	}
 	issuer, err := devissuer.New(devissuer.Options{
-		Issuer: address, Audience: "parapet", Clients: []devissuer.Client{{ID: "acme", Scopes: scopes, Partner: "acme"}},
+		Issuer: address, Audience: "parapet", Clients: []devissuer.Client{
+			{ID: "acme", Scopes: scopes, Partner: "acme"}, {ID: "source", Scopes: []string{string(actor.ScopeObservationsWrite)}},
+		},
 	})
 	require.NoError(t, err)
 	server.Config.Handler = issuer.Handler()
@@ -88,7 +93,7 @@ type serverProcess struct {
 
 // startProcess runs the test binary as another process and returns when it serves: as
 // parapet, as rehearsal, which allows addresses on this machine, or as the bank.
-func (c *processGroup) startProcess(t *testing.T, as string) *serverProcess {
+func (c *processGroup) startProcess(t testing.TB, as string) *serverProcess {
 	t.Helper()
 	program, err := os.Executable()
 	require.NoError(t, err)

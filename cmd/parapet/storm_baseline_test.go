@@ -1,0 +1,181 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/stretchr/testify/require"
+	"golang.org/x/sync/errgroup"
+
+	"parapet/internal/meter"
+	"parapet/model/claims/adjudication"
+	"parapet/model/modeltest"
+)
+
+const (
+	stagedWorkers = 2
+	stagedSlice   = adjudication.MatchBatchSize
+)
+
+// stagedTable is a table that deciding writes, and the query of the rows that it wrote for
+// an occurrence: r is the row, and storm has the slice of each policy.
+type stagedTable struct{ name, rows string }
+
+// stagedTables are these tables in the order of their foreign keys. Progress of the
+// matching, requests of jobs and queue rows have no equal in the baseline.
+var stagedTables = []stagedTable{
+	{"determinations", "determinations r join storm on storm.policy = r.policy_id where r.occurrence_id = storm.occurrence"},
+	{"claims", "claims r join storm on storm.policy = r.policy_id where r.occurrence_id = storm.occurrence"},
+	{"payouts", "payouts r join claims c on c.id = r.claim_id join storm on storm.policy = c.policy_id where c.occurrence_id = storm.occurrence"},
+	{"timeline_entries", "timeline_entries r join claims c on c.id = r.claim_id join storm on storm.policy = c.policy_id where c.occurrence_id = storm.occurrence"},
+	{"events", "events r join event_outbox o on o.event_id = r.id join storm_subjects s on s.id = r.subject_id join storm on storm.policy = s.policy"},
+	{"event_outbox", "event_outbox r join events e on e.id = r.event_id join storm_subjects s on s.id = e.subject_id join storm on storm.policy = s.policy"},
+	{"ledger_entries", "ledger_entries r join event_outbox o on o.event_id = r.event_id join storm on storm.policy = r.policy_id"},
+}
+
+// stormSQL creates storm and storm_subjects for an occurrence.
+const stormSQL = `create unlogged table storm as
+	select o.id as occurrence, c.policy_id as policy, (row_number() over (order by c.policy_id) - 1) / %d as slice
+	from occurrences o join claims c on c.occurrence_id = o.id where o.source_event_id = '%s';
+create unlogged table storm_subjects as
+	select policy as id, policy from storm
+	union all select c.id, c.policy_id from claims c join storm on storm.policy = c.policy_id where c.occurrence_id = storm.occurrence
+	union all select p.id, c.policy_id from payouts p join claims c on c.id = p.claim_id join storm on storm.policy = c.policy_id where c.occurrence_id = storm.occurrence;
+analyze storm, storm_subjects`
+
+// writeStaged writes the rows that a storm wrote into a fresh copy of the book, by the
+// shortest SQL: the rows lie in staging tables, and each of two connections inserts a
+// slice of them in a transaction, into the same tables with the same constraints, triggers
+// and indexes, and updates the policies. It returns what that cost.
+func (s *stormServer) writeStaged(b *testing.B, ours *storm, city string) meter.Usage {
+	b.Helper()
+	pool, err := pgxpool.New(b.Context(), s.copyBook(b, modeltest.BookName, "storm_staged"))
+	require.NoError(b, err)
+	defer pool.Close()
+	statements, slices, rows := stageRows(b, ours.DB.Pool, pool, city)
+	_, err = pool.Exec(b.Context(), "checkpoint")
+	require.NoError(b, err)
+	used := meter.Start(b, pool, os.Getpid())
+	var next atomic.Int64
+	var written atomic.Int64
+	var workers errgroup.Group
+	for range stagedWorkers {
+		workers.Go(func() error {
+			for slice := next.Add(1) - 1; slice < slices; slice = next.Add(1) - 1 {
+				rows, err := writeSlice(b.Context(), pool, statements, slice)
+				if err != nil {
+					return err
+				}
+				written.Add(rows)
+			}
+			return nil
+		})
+	}
+	require.NoError(b, workers.Wait())
+	usage := used.Stop()
+	require.Equal(b, rows, written.Load())
+	return usage
+}
+
+// writeSlice writes a slice in a transaction and one round trip. It returns the number of
+// rows.
+func writeSlice(ctx context.Context, pool *pgxpool.Pool, statements []string, slice int64) (rows int64, err error) {
+	batch := &pgx.Batch{}
+	count := func(tag pgconn.CommandTag) error {
+		rows += tag.RowsAffected()
+		return nil
+	}
+	batch.Queue("begin")
+	for _, statement := range statements {
+		batch.Queue(statement, slice).Exec(count)
+	}
+	batch.Queue("commit")
+	return rows, pool.SendBatch(ctx, batch).Close()
+}
+
+// stageRows copies the rows that a storm wrote into staging tables of another database. It
+// returns the statements that write a slice of them, the number of slices, and of rows.
+func stageRows(b *testing.B, from, to *pgxpool.Pool, city string) (statements []string, slices, rows int64) {
+	b.Helper()
+	_, err := from.Exec(b.Context(), fmt.Sprintf(stormSQL, stagedSlice, city))
+	require.NoError(b, err)
+	_, err = to.Exec(b.Context(), "create schema staged")
+	require.NoError(b, err)
+	occurrence := stagedTable{"occurrences", "occurrences r join (select distinct occurrence, 0::bigint as slice from storm) storm on storm.occurrence = r.id"}
+	columns := strings.Join(writtenColumns(b, to, occurrence.name), ", ")
+	stageTable(b, from, to, occurrence, columns)
+	_, err = to.Exec(b.Context(), fmt.Sprintf("insert into occurrences (%[1]s) select %[1]s from staged.occurrences", columns)) // written before the storm is decided
+	require.NoError(b, err)
+	for _, table := range stagedTables {
+		columns := strings.Join(writtenColumns(b, to, table.name), ", ")
+		rows += stageTable(b, from, to, table, columns)
+		statements = append(statements, fmt.Sprintf("insert into %[1]s (%[2]s) select %[2]s from staged.%[1]s where slice = $1", table.name, columns))
+	}
+	rows += stageTable(b, from, to, stagedTable{"policies", "policies r join storm on storm.policy = r.id"}, "id, partner, version, updated_at, status, limit_remaining")
+	statements = append(statements, `update policies p set version = s.version, updated_at = s.updated_at, status = s.status, limit_remaining = s.limit_remaining
+		from staged.policies s where s.slice = $1 and (p.id, p.partner) = (s.id, s.partner)`)
+	require.NoError(b, from.QueryRow(b.Context(), "select max(slice) + 1 from storm").Scan(&slices))
+	return statements, slices, rows
+}
+
+// writtenColumns lists the columns of a table, without the ordinal of the outbox, which a
+// sequence draws.
+func writtenColumns(b *testing.B, pool *pgxpool.Pool, table string) []string {
+	b.Helper()
+	rows, err := pool.Query(b.Context(), "select column_name::text from information_schema.columns where table_schema = 'public' and table_name = $1 and column_name <> 'ordinal' order by ordinal_position", table)
+	require.NoError(b, err)
+	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(b, err)
+	return columns
+}
+
+// stageTable copies the rows of a table into its staging table. It returns their number.
+func stageTable(b *testing.B, from, to *pgxpool.Pool, table stagedTable, columns string) (rows int64) {
+	b.Helper()
+	_, err := to.Exec(b.Context(), fmt.Sprintf("create unlogged table staged.%[1]s as select 0::bigint as slice, %[2]s from %[1]s limit 0", table.name, columns))
+	require.NoError(b, err)
+	read, write := io.Pipe()
+	var both errgroup.Group
+	both.Go(func() error {
+		err := copyRows(b, from, func(conn *pgconn.PgConn) error {
+			_, err := conn.CopyTo(b.Context(), write, fmt.Sprintf("copy (select storm.slice, r.%s from %s) to stdout (format binary)", strings.ReplaceAll(columns, ", ", ", r."), table.rows))
+			return err
+		})
+		_ = write.CloseWithError(err)
+		return err
+	})
+	both.Go(func() error {
+		err := copyRows(b, to, func(conn *pgconn.PgConn) error {
+			copied, err := conn.CopyFrom(b.Context(), read, fmt.Sprintf("copy staged.%s from stdin (format binary)", table.name))
+			rows = copied.RowsAffected()
+			return err
+		})
+		_ = read.CloseWithError(err)
+		return err
+	})
+	require.NoError(b, both.Wait())
+	_, err = to.Exec(b.Context(), fmt.Sprintf("create index on staged.%[1]s (slice); analyze staged.%[1]s", table.name))
+	require.NoError(b, err)
+	require.Positive(b, rows, table.name)
+	return rows
+}
+
+func copyRows(b *testing.B, pool *pgxpool.Pool, do func(*pgconn.PgConn) error) error {
+	b.Helper()
+	conn, err := pool.Acquire(b.Context())
+	if err != nil {
+		return err
+	}
+	defer conn.Release()
+	return do(conn.Conn().PgConn())
+}

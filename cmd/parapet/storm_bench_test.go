@@ -1,0 +1,140 @@
+//go:build unix
+
+package main
+
+import (
+	"flag"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/meter"
+	"parapet/model/modeltest"
+)
+
+// `make bench/storm` makes the book and sets these.
+var (
+	stormBook = flag.String("storm-book", "", "folder of the book of storms for BenchmarkStorm: see model/book_storm_test.go")
+	stormHits = flag.Int("storm-hits", 0, "how many policies the book has in each of modeltest.StormCities but the first, which has a tenth of them")
+	stormRest = flag.Duration("storm-rest", 0, "how long after the storm the memory of the process is read again; 0: not at all")
+)
+
+// BenchmarkStorm runs earthquakes through processes of the service, on a durable Postgres
+// with the book that make bench/storm made. Each part is an earthquake of its own:
+//
+//   - Decide/Sizes decides a tenth of the hits, in a book of these policies only and in the
+//     book. Releases are stopped and the relay is held.
+//   - Decide/Staged decides all hits likewise, and then writes the same rows by staged SQL
+//     into another copy of the book.
+//   - Pay/Delivered decides all hits, releases their payouts in batches through the
+//     simulator, and delivers the event of each release to a receiver of each partner.
+//   - Pay/Quotes does the same while a partner asks for quotes.
+func BenchmarkStorm(b *testing.B) {
+	if *stormBook == "" {
+		b.Skip("there is no book of storms: make bench/storm")
+	}
+	server := openStormServer(b)
+	var decide time.Duration
+	decided := b.Run("Decide", func(b *testing.B) {
+		small, book := server.openStorm(b, modeltest.SmallBookName), server.openStorm(b, modeltest.BookName)
+		b.Run("Sizes", func(b *testing.B) { compareSizes(b, small, book) })
+		b.Run("Staged", func(b *testing.B) { decide = compareDecisions(b, server, book) })
+	})
+	if !decided {
+		return
+	}
+	b.Run("Pay", func(b *testing.B) {
+		book := server.openStorm(b, modeltest.BookName)
+		b.Run("Delivered", func(b *testing.B) { book.pay(b, decide) })
+		b.Run("Quotes", book.quoteDuringStorm)
+	})
+}
+
+// compareSizes decides equally many hits in a small and a large book.
+func compareSizes(b *testing.B, small, large *storm) {
+	hits := *stormHits / 10
+	small.hold(b)
+	large.hold(b)
+	inSmall, inLarge := small.decideHeld(b, 0, hits), large.decideHeld(b, 0, hits)
+	for b.Loop() {
+	}
+	b.ReportMetric(0, "ns/op") // the sum of both has no meaning
+	b.ReportMetric(inLarge.PerSecond(hits), "hits/s")
+	b.ReportMetric(inSmall.PerSecond(hits), "small-hits/s")
+	b.ReportMetric(inLarge.Elapsed.Seconds()/inSmall.Elapsed.Seconds(), "times-faster")
+	inLarge.Report(b, "", hits, "hit")
+	inSmall.Report(b, "small-", hits, "hit")
+}
+
+// compareDecisions decides all hits, and writes the same rows by staged SQL. It returns
+// how long the decisions took.
+func compareDecisions(b *testing.B, server *stormServer, s *storm) time.Duration {
+	ours := s.decideHeld(b, 1, *stormHits)
+	staged := server.writeStaged(b, s, modeltest.StormCities[1].Name)
+	for b.Loop() {
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(ours.PerSecond(*stormHits), "hits/s")
+	b.ReportMetric(staged.PerSecond(*stormHits), "staged-hits/s")
+	b.ReportMetric(staged.Elapsed.Seconds()/ours.Elapsed.Seconds(), "of-staged")
+	b.ReportMetric(ours.Elapsed.Seconds(), "decided-s")
+	b.ReportMetric(meter.PeakMemory(s.process.pid()), "peak-MiB")
+	ours.Report(b, "", *stormHits, "hit")
+	staged.Report(b, "staged-", *stormHits, "hit")
+	return ours.Elapsed
+}
+
+// pay runs a storm to its end. decide is how long decisions alone took.
+func (s *storm) pay(b *testing.B, decide time.Duration) {
+	received := s.receiveReleases(b, *stormHits)
+	used := meter.Start(b, s.DB.Pool, s.process.pid())
+	began := s.observe(b, 2)
+	s.waitUntilDecided(b, 2, *stormHits)
+	decided := time.Since(began)
+	s.waitUntilPaid(b)
+	released := time.Since(began)
+	s.wait(b, "deliveries", func() (bool, int) { return received.done(), received.count() })
+	delivered := time.Since(began)
+	usage := used.Stop()
+	peak := meter.PeakMemory(s.process.pid())
+	s.requireSound(b)
+	for b.Loop() {
+	}
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(float64(*stormHits)/delivered.Seconds(), "hits/s")
+	b.ReportMetric(decided.Seconds(), "decided-s")
+	b.ReportMetric(released.Seconds(), "released-s")
+	b.ReportMetric(delivered.Seconds(), "delivered-s")
+	b.ReportMetric(decide.Seconds(), "decide-s")
+	b.ReportMetric(delivered.Seconds()/decide.Seconds(), "of-decide")
+	b.ReportMetric(peak, "peak-MiB")
+	usage.Report(b, "", *stormHits, "hit")
+	if *stormRest > 0 {
+		<-time.After(*stormRest)
+		b.ReportMetric(meter.Memory(s.process.pid()), "rest-MiB")
+	}
+}
+
+// quoteDuringStorm asks for quotes before and during a storm.
+func (s *storm) quoteDuringStorm(b *testing.B) {
+	s.restart(b) // without the memory of the storm before
+	callers := startQuoteCallers(b, s)
+	s.wait(b, "quotes", func() (bool, int) { return callers.count() >= quietQuotes, callers.count() })
+	quiet := callers.take()
+	began := s.observe(b, 3)
+	s.waitUntilDecided(b, 3, *stormHits)
+	decided := time.Since(began)
+	s.waitUntilPaid(b)
+	busy := callers.stop(b)
+	for b.Loop() {
+	}
+	require.NotEmpty(b, busy)
+	b.ReportMetric(0, "ns/op")
+	b.ReportMetric(decided.Seconds(), "decided-s")
+	for name, latencies := range map[string][]time.Duration{"": busy, "quiet-": quiet} {
+		b.ReportMetric(percentile(latencies, 50), name+"p50-ms")
+		b.ReportMetric(percentile(latencies, 99), name+"p99-ms")
+	}
+	b.ReportMetric(percentile(busy, 99)/percentile(quiet, 99), "of-quiet")
+}

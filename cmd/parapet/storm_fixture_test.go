@@ -1,0 +1,217 @@
+//go:build unix
+
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/devpg"
+	"parapet/internal/meter"
+	"parapet/model/events/webhooks"
+	"parapet/model/modeltest"
+	"parapet/model/payouts/controls"
+)
+
+// stormServer is the Postgres server of a book of storms.
+type stormServer struct{ *devpg.Server }
+
+func openStormServer(b *testing.B) *stormServer {
+	b.Helper()
+	server, err := devpg.Start(b.Context(), devpg.Options{DataDir: *stormBook, Durable: true})
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, server.Stop(context.WithoutCancel(b.Context()))) })
+	return &stormServer{server}
+}
+
+// copyBook copies a book to a database that is dropped at the end.
+func (s *stormServer) copyBook(b *testing.B, book, name string) (url string) {
+	b.Helper()
+	address := s.URL("postgres")
+	require.NoError(b, devpg.DropDatabase(b.Context(), address, name)) // an interrupted run may have left it
+	require.NoError(b, s.CloneDatabase(b.Context(), name, book))
+	b.Cleanup(func() { require.NoError(b, devpg.DropDatabase(context.WithoutCancel(b.Context()), address, name)) })
+	return s.URL(name)
+}
+
+// storm is a copy of a book with a process of the service that works on it. Only the
+// process writes, but for the requests of an operator.
+type storm struct {
+	*processGroup
+
+	group   *testing.B // the process lives as long as these parts of the benchmark
+	process *serverProcess
+}
+
+// openStorm copies a book and starts a process on it.
+func (s *stormServer) openStorm(b *testing.B, book string) *storm {
+	b.Helper()
+	bundle := modeltest.Open(b, s.copyBook(b, book, "storm_"+book))
+	// The hourly check of all records is no part of a storm; that of changed records is.
+	_, err := bundle.DB.Pool.Exec(b.Context(), `insert into invariant_checks (name, checked_at, last_full_check_at, duration_ms)
+		select relname, now(), now(), 0 from pg_class where relkind = 'v' and relname like 'inv\_%'
+		on conflict (name) do update set last_full_check_at = now()`)
+	require.NoError(b, err)
+	made := &storm{group: b, processGroup: newProcessGroupOn(b, bundle, "PARAPET_RAIL_BATCH=500", "PARAPET_CONNECTIONS=20",
+		"PARAPET_LOOPBACK_TARGETS=true", "PARAPET_REHEARSAL=true", fmt.Sprint("GOGC=", gcPercent))}
+	made.process = made.startProcess(b, "rehearsal")
+	return made
+}
+
+// restart replaces the process by another one.
+func (s *storm) restart(b *testing.B) {
+	b.Helper()
+	require.NoError(b, s.process.command.Process.Signal(os.Interrupt))
+	<-s.process.exited
+	s.process.killNow()
+	s.process = s.startProcess(s.group, "rehearsal")
+}
+
+func (p *serverProcess) pid() int { return p.command.Process.Pid }
+
+// relayLockSQL takes the lock of the one active relay: see model/events/relay.go.
+const relayLockSQL = "select pg_advisory_lock(x'6576656e7473'::bigint)"
+
+// hold stops releases and holds the relay until the end of the group, so that a storm is
+// only decided.
+func (s *storm) hold(b *testing.B) {
+	b.Helper()
+	relay, err := pgx.Connect(s.group.Context(), s.URL)
+	require.NoError(b, err)
+	s.group.Cleanup(func() { require.NoError(s.group, relay.Close(context.WithoutCancel(s.group.Context()))) })
+	_, err = relay.Exec(b.Context(), relayLockSQL)
+	require.NoError(b, err)
+	_, err = s.Service.Controls.StopReleases(b.Context(), s.Operator, controls.StopRequest{Reason: "The benchmark measures decisions."})
+	require.NoError(b, err)
+}
+
+// decideHeld runs the earthquake of a city while releases and the relay are stopped, and
+// returns what its decisions cost.
+func (s *storm) decideHeld(b *testing.B, city, hits int) meter.Usage {
+	b.Helper()
+	_, err := s.DB.Pool.Exec(b.Context(), "checkpoint")
+	require.NoError(b, err)
+	used := meter.Start(b, s.DB.Pool, s.process.pid())
+	s.observe(b, city)
+	s.waitUntilDecided(b, city, hits)
+	return used.Stop()
+}
+
+// observe reports an earthquake at the centre of a city.
+func (s *storm) observe(b *testing.B, city int) (began time.Time) {
+	b.Helper()
+	at := modeltest.StormCities[city]
+	body := fmt.Sprintf(`{"source": "usgs", "source_event_id": %q, "kind": "earthquake", "occurred_at": %q, "stage": "final",
+		"location": {"latitude": %v, "longitude": %v}, "measures": {"magnitude": {"value": "7.1", "unit": "mw"}, "depth": {"value": "10", "unit": "km"}}}`,
+		at.Name, time.Now().UTC().Format(time.RFC3339Nano), at.Centre.Latitude, at.Centre.Longitude)
+	request, err := http.NewRequestWithContext(b.Context(), http.MethodPost, s.process.base+"/v1/observations", strings.NewReader(body))
+	require.NoError(b, err)
+	request.Header.Set("Authorization", "Bearer "+s.sourceToken)
+	request.Header.Set("Content-Type", "application/json")
+	began = time.Now()
+	response, err := http.DefaultClient.Do(request)
+	require.NoError(b, err)
+	defer response.Body.Close()
+	text, err := io.ReadAll(response.Body)
+	require.NoError(b, err)
+	require.Equal(b, http.StatusCreated, response.StatusCode, "%s", text)
+	return began
+}
+
+// waitUntilDecided returns when all slices of the earthquake of a city are decided, and
+// requires that each hit has a payout.
+func (s *storm) waitUntilDecided(b *testing.B, city, hits int) {
+	b.Helper()
+	name := modeltest.StormCities[city].Name
+	s.wait(b, "decisions", func() (bool, int) {
+		open := s.count(b, `select count(*) from matching_slices ms join occurrences o on o.id = ms.occurrence_id where o.source_event_id = $1 and ms.done_at is null`, name)
+		done := s.count(b, `select count(*) from matchings ma join occurrences o on o.id = ma.occurrence_id where o.source_event_id = $1 and ma.candidates > 0 and ma.completed_at is not null`, name)
+		return open == 0 && done > 0, -open
+	})
+	require.Equal(b, hits, s.count(b, "select count(*) from payouts p join claims c on c.id = p.claim_id join occurrences o on o.id = c.occurrence_id where o.source_event_id = $1", name))
+}
+
+// waitUntilPaid returns when every payout is released.
+func (s *storm) waitUntilPaid(b *testing.B) {
+	b.Helper()
+	s.wait(b, "releases", func() (bool, int) {
+		waiting := s.count(b, "select count(*) from payouts where status not in ('released', 'reconciled')")
+		return waiting == 0, -waiting
+	})
+}
+
+// stormInterval is the time between two looks at the progress of a storm, and stormStall
+// the longest time without progress.
+const (
+	stormInterval = 100 * time.Millisecond
+	stormStall    = time.Minute
+)
+
+// wait returns when a condition holds. It fails when the progress does not grow for
+// stormStall.
+func (s *storm) wait(b *testing.B, what string, look func() (done bool, progress int)) {
+	b.Helper()
+	tick := time.NewTicker(stormInterval)
+	defer tick.Stop()
+	best, since := 0, time.Now()
+	for first := true; ; first = false {
+		done, progress := look()
+		if done {
+			return
+		}
+		if first || progress > best {
+			best, since = progress, time.Now()
+		}
+		require.Less(b, time.Since(since), stormStall, "%s stall at %d; the log ends: %s", what, best, s.process.log.lastLine())
+		<-tick.C
+	}
+}
+
+func (s *storm) count(b *testing.B, query string, args ...any) (n int) {
+	b.Helper()
+	require.NoError(b, s.DB.Pool.QueryRow(b.Context(), query, args...).Scan(&n))
+	return n
+}
+
+// requireSound checks that the process found no violation and stopped no release.
+func (s *storm) requireSound(b *testing.B) {
+	b.Helper()
+	require.Zero(b, s.count(b, "select count(*) from invariant_violations"))
+	require.Zero(b, s.count(b, "select count(*) from release_stops where resumed_at is null"))
+}
+
+// releaseReceiver is a fast receiver of the events payout.released.
+type releaseReceiver struct{ expected, received atomic.Int64 }
+
+// receiveReleases creates an endpoint of every partner at a receiver that expects so many
+// events.
+func (s *storm) receiveReleases(b *testing.B, expected int) *releaseReceiver {
+	b.Helper()
+	r := &releaseReceiver{}
+	r.expected.Store(int64(expected))
+	server := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, request *http.Request) {
+		_, _ = io.Copy(io.Discard, request.Body)
+		r.received.Add(1)
+	}))
+	b.Cleanup(server.Close)
+	for _, slug := range modeltest.StormPartners() {
+		_, err := s.Service.Webhooks.CreateEndpoint(b.Context(), modeltest.Partner(slug), webhooks.EndpointRequest{URL: &server.URL, EventTypes: []string{"payout.released"}})
+		require.NoError(b, err)
+	}
+	return r
+}
+
+func (r *releaseReceiver) count() int { return int(r.received.Load()) }
+
+func (r *releaseReceiver) done() bool { return r.received.Load() >= r.expected.Load() }

@@ -1,0 +1,100 @@
+//go:build unix
+
+package main
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	quietQuotes   = 600                   // before the storm
+	quoteCallers  = 4                     // connections
+	quoteInterval = 40 * time.Millisecond // between two quotes of a connection
+)
+
+// quoteLoad asks for quotes at a constant rate. The latency of a quote counts from the
+// instant at which it was due, so that a slow answer also counts for those that it delays.
+type quoteLoad struct {
+	running sync.WaitGroup
+	ended   chan struct{}
+
+	mu        sync.Mutex
+	latencies []time.Duration
+	failed    error
+}
+
+// startQuoteCallers starts to ask for quotes of acme.
+func startQuoteCallers(b *testing.B, s *storm) *quoteLoad {
+	b.Helper()
+	load := &quoteLoad{ended: make(chan struct{})}
+	request := benchRequest{"POST", "/v1/quotes", `{"product":"quake-circle","context":{"partner":"acme"}}`, 201}
+	text := request.encodeRequest(s.token)
+	for i := range quoteCallers {
+		caller := dialCaller(b, strings.TrimPrefix(s.process.base, "http://"))
+		due := time.Now().Add(time.Duration(i) * quoteInterval / quoteCallers)
+		load.running.Go(func() {
+			for ; load.waitUntil(due); due = due.Add(quoteInterval) {
+				err := caller.sendRequest(text, request.status)
+				if load.record(time.Since(due), err); err != nil {
+					return
+				}
+			}
+		})
+	}
+	return load
+}
+
+// waitUntil waits for an instant; false after the end.
+func (l *quoteLoad) waitUntil(due time.Time) bool {
+	select {
+	case <-l.ended:
+		return false
+	case <-time.After(time.Until(due)):
+		return true
+	}
+}
+
+func (l *quoteLoad) record(latency time.Duration, err error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.latencies = append(l.latencies, latency)
+	if err != nil {
+		l.failed = err
+	}
+}
+
+func (l *quoteLoad) count() int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return len(l.latencies)
+}
+
+// take returns the latencies since the last call.
+func (l *quoteLoad) take() []time.Duration {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	taken := l.latencies
+	l.latencies = nil
+	return taken
+}
+
+// stop ends the load and returns the latencies since take.
+func (l *quoteLoad) stop(b *testing.B) []time.Duration {
+	b.Helper()
+	close(l.ended)
+	l.running.Wait()
+	if l.failed != nil {
+		b.Fatal(l.failed)
+	}
+	return l.take()
+}
+
+// percentile returns a percentile in milliseconds.
+func percentile(latencies []time.Duration, percent int) float64 {
+	slices.Sort(latencies)
+	return float64(latencies[len(latencies)*percent/100].Microseconds()) / 1000
+}
