@@ -59,7 +59,7 @@ func (tx *Tx) ReserveEvents(n int) { tx.events = make([]EventRow, 0, n) }
 // saveEvents queues the insert of all events and of their places in the order of
 // numbering, which is the order in which they were recorded.
 func (tx *Tx) saveEvents(ctx context.Context) error {
-	compressed, err := mayCompressEvents(ctx, tx)
+	compressed, err := mayCompress(ctx, tx)
 	if err != nil {
 		return err
 	}
@@ -80,17 +80,18 @@ func (tx *Tx) saveEvents(ctx context.Context) error {
 }
 
 // compressionMigration is the number of the migration since which every release reads
-// compressed events.
+// compressed events and responses.
 const compressionMigration = 24
 
-// eventCompression is whether all releases that may run on the database read compressed
-// events. It is read once per process.
-type eventCompression struct{ allowed atomic.Pointer[bool] }
+// compression is whether all releases that may run on the database read compressed texts.
+// It is read once per process.
+type compression struct{ allowed atomic.Pointer[bool] }
 
-// mayCompressEvents reports whether events may be stored compressed: an older release,
-// which may run on the database during an upgrade, would send the compressed bytes.
-func mayCompressEvents(ctx context.Context, tx *Tx) (bool, error) {
-	known := Local[eventCompression](tx.Store)
+// mayCompress reports whether events and responses may be stored compressed: an older
+// release, which may run on the database during an upgrade, would send the compressed
+// bytes.
+func mayCompress(ctx context.Context, tx *Tx) (bool, error) {
+	known := Local[compression](tx.Store)
 	if allowed := known.allowed.Load(); allowed != nil {
 		return *allowed, nil
 	}

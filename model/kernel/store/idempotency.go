@@ -11,6 +11,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/seal"
 	"parapet/model/kernel/wal"
 	"parapet/model/wire"
@@ -45,7 +46,7 @@ type IdempotencyRow struct {
 	RequestHash []byte
 	Status      int
 	ResourceID  string `bun:",nullzero"`
-	Body        []byte
+	Body        []byte // sealed, compressed or plain
 	CreatedAt   time.Time
 	SealedUntil *time.Time // set when Body is sealed because it holds a secret
 }
@@ -116,16 +117,28 @@ func (tx *Tx) insertResponse(status int, id string, record any, secretUntil *tim
 		Owner: idempotencyOwner(tx.Actor), Operation: key.Operation, Key: key.Key, RequestHash: key.Request,
 		Status: status, ResourceID: id, CreatedAt: tx.Now, SealedUntil: secretUntil,
 	}
-	body, err := wire.Encode(record)
-	if err == nil && secretUntil != nil {
-		body, err = tx.Store.Keys.SealBytes(body, row.SealContext())
-	}
-	if err != nil {
+	var err error
+	if row.Body, err = wire.Encode(record); err != nil {
 		return fmt.Errorf("encode idempotent answer: %w", err)
 	}
-	row.Body = body
+	if err := row.packBody(tx); err != nil {
+		return fmt.Errorf("store idempotent answer: %w", err)
+	}
 	tx.QueueInsert(&row)
 	return nil
+}
+
+// packBody seals a response that holds a secret, and compresses any other.
+func (r *IdempotencyRow) packBody(tx *Tx) (err error) {
+	if r.SealedUntil != nil {
+		r.Body, err = tx.Store.Keys.SealBytes(r.Body, r.SealContext())
+		return err
+	}
+	compressed, err := mayCompress(tx.Ctx, tx)
+	if compressed {
+		r.Body = compress.Compress(r.Body)
+	}
+	return err
 }
 
 // secretRetention is how long a stored response still shows its secret.
@@ -157,7 +170,7 @@ func (r *IdempotencyRow) toReplay(keys seal.Keys, now time.Time) error {
 // openBody returns the stored response without secrets that have expired.
 func (r *IdempotencyRow) openBody(keys seal.Keys, now time.Time) ([]byte, error) {
 	if r.SealedUntil == nil {
-		return r.Body, nil
+		return compress.Decompress(r.Body)
 	}
 	body, err := keys.OpenBytes(r.Body, r.SealContext())
 	if err != nil || now.Before(*r.SealedUntil) {

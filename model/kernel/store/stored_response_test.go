@@ -9,6 +9,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
@@ -83,7 +84,8 @@ func TestResponseWithASecretIsSealedUnderItsKey(t *testing.T) {
 	}
 	require.NoError(t, respond("k1", new("whsec_1")))
 	require.NoError(t, respond("plain", nil))
-	var sealed, plain []byte
+	var sealed []byte
+	var plain compress.JSON
 	var until, never *time.Time
 	read := "select body, sealed_until from idempotency_keys where key = $1"
 	require.NoError(t, db.Pool.QueryRow(t.Context(), read, "k1").Scan(&sealed, &until))
@@ -173,4 +175,24 @@ func TestFileIsDeletedWhenItsUploadNeverCompletes(t *testing.T) {
 	require.NoError(t, complete())
 	require.ErrorContains(t, complete(), "the file was given up")
 	require.ErrorContains(t, inTx(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.CompleteUpload(ctx, "old-1") }), "the file was given up")
+}
+
+func TestResponsesAreStoredCompressedWhereEveryReleaseReadsThem(t *testing.T) {
+	t.Parallel()
+	for _, minimum := range []int{23, 24} {
+		s, db := openNotes(t)
+		_, err := db.Pool.Exec(t.Context(), "update schema_compatibility set minimum_binary = $1", minimum)
+		require.NoError(t, err)
+		acme := modeltest.WithKey(modeltest.Partner("acme"), "k1", "a")
+		for range 2 {
+			replay, err := answer(t, s, acme, "first")
+			require.NoError(t, err)
+			if replay != nil {
+				require.Equal(t, `{"name":"first","email":null,"country":null}`, string(replay.Body))
+			}
+		}
+		var frame bool
+		require.NoError(t, db.Pool.QueryRow(t.Context(), "select get_byte(body, 0) = 40 from idempotency_keys").Scan(&frame))
+		require.Equal(t, minimum == 24, frame)
+	}
 }
