@@ -11,6 +11,7 @@ import (
 	"parapet/graph/scalar"
 	"parapet/internal/gateway"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/replica"
 )
 
 // httpTransport implements the GraphQL over HTTP specification, draft of July 2025: one
@@ -75,8 +76,12 @@ func (o httpTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql.G
 	writeResult(ctx, w, media, exec, operation)
 }
 
-// writeResult runs an operation and writes its response.
+// writeResult runs an operation and writes its response. Only a query may read from
+// replicas.
 func writeResult(ctx context.Context, w http.ResponseWriter, media string, exec graphql.GraphExecutor, operation *graphql.OperationContext) {
+	if operation.Operation.Operation == ast.Query {
+		ctx = replica.Allow(ctx)
+	}
 	responses, inside := exec.DispatchOperation(ctx, operation)
 	response := responses(inside)
 	if err := budgetError(inside, operation); err != nil {

@@ -11,6 +11,7 @@ import (
 	"parapet/internal/errormap"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/replica"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -249,6 +250,9 @@ func (s *server) serveRoute(ctx context.Context, c *requestContext) error {
 	}
 	if err := c.parseQuery(); err != nil {
 		return err
+	}
+	if c.route.method == http.MethodGet {
+		ctx = replica.Allow(withReadAfter(ctx, c.request))
 	}
 	err := c.route.serve(ctx, c)
 	if first := (*store.Replay)(nil); errors.As(err, &first) {

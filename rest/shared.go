@@ -23,7 +23,7 @@ func (s *server) mount(address string, handler http.Handler) http.Handler {
 		c.request, c.route = r, shared
 		var blaming sync.Mutex
 		blamed := 0
-		ctx := gateway.NewContext(r.Context(), &gateway.Request{
+		ctx := gateway.NewContext(withReadAfter(r.Context(), r), &gateway.Request{
 			RequestID: c.requestID,
 			Authenticate: func(ctx context.Context) (actor.Actor, error) {
 				return s.authenticate(ctx, c, c.request.Header.Values("Authorization")...)

@@ -87,6 +87,7 @@ func newApp(ctx context.Context, s settings, keys seal.Keys, log *slog.Logger) (
 		return a, err
 	}
 	a.metrics = newMetrics(a.service, a.riverPool, log)
+	a.metrics.registry.MustRegister(replicaCollector{a.db.Replicas})
 	if err := a.wireWorkers(); err != nil {
 		return a, err
 	}
@@ -208,6 +209,12 @@ func (a *app) addressLimiter() rest.Limiter {
 // ones.
 func (a *app) serveAndWork(ctx context.Context, listener, metrics net.Listener) error {
 	group, ctx := errgroup.WithContext(ctx)
+	if a.db.Replicas != nil {
+		group.Go(func() error {
+			a.db.Replicas.Run(ctx)
+			return nil
+		})
+	}
 	if slices.Contains(a.settings.Roles, "api") {
 		if a.jobAdmin != nil {
 			if err := a.jobAdmin.Start(ctx); err != nil {

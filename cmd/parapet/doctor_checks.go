@@ -62,7 +62,7 @@ func (c *checker) checkDatabase(ctx context.Context) bool {
 		c.addResult("database", checkFail, hidePassword(err, c.settings.DatabaseURL), "Check that DATABASE_URL names a Postgres that runs, that this machine may reach it, and the password.")
 		return false
 	}
-	if c.riverPool, err = openRiverPool(ctx, c.settings.DatabaseURL); err != nil {
+	if c.riverPool, err = openPool(ctx, c.settings.DatabaseURL, riverConnections); err != nil {
 		c.addResult("database", checkFail, hidePassword(err, c.settings.DatabaseURL), "Check DATABASE_URL.")
 		return false
 	}

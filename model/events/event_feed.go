@@ -104,10 +104,11 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, f Filter, in sto
 
 // readPage reads the rows of a page. With f.Wait it waits until there are some, and shares
 // its reads with all who wait at the same position; it moves p.After past the events that
-// it excluded.
+// it excluded. It reads these from the primary, which woke it: a replica may not have
+// replayed them yet.
 func (s *Service) readPage(ctx context.Context, caller actor.Actor, f *Filter, subject *uuid.UUID, p *store.PageSpec) (rows []SequencedEvent, err error) {
 	if f.Wait <= 0 {
-		err = f.applyFilter(s.DB.NewSelect().Model(&rows), caller, subject, p.After, p.FetchLimit()).OrderExpr("n.sequence").Limit(p.FetchLimit()).Scan(ctx)
+		err = s.ScanReplica(ctx, f.applyFilter(s.DB.NewSelect().Model(&rows), caller, subject, p.After, p.FetchLimit()).OrderExpr("n.sequence").Limit(p.FetchLimit()))
 		return rows, err
 	}
 	after, err := strconv.ParseInt(p.After, 10, 64)

@@ -61,7 +61,7 @@ func (p *Portfolio) Book(ctx context.Context, by []Dimension, first int) (lines 
 	if err != nil {
 		return nil, false, err
 	}
-	if err := q.Limit(int64(first)+1).Scan(ctx, &rows); err != nil {
+	if err := p.svc.ScanReplica(ctx, q.Limit(int64(first)+1), &rows); err != nil {
 		return nil, false, store.TranslateError(fmt.Errorf("sum the book: %w", err))
 	}
 	more = len(rows) > first

@@ -82,7 +82,7 @@ func (p *Portfolio) Series(ctx context.Context, interval Interval) ([]wire.Serie
 		}
 	}
 	var rows []seriesRow
-	if err := p.seriesQuery(interval).Scan(ctx, &rows); err != nil {
+	if err := p.svc.ScanReplica(ctx, p.seriesQuery(interval), &rows); err != nil {
 		return nil, store.TranslateError(fmt.Errorf("sum over time: %w", err))
 	}
 	found := make(map[string]map[time.Time]*bucketSum)

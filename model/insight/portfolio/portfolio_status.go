@@ -36,8 +36,8 @@ func (p *Portfolio) PayoutsByStatus(ctx context.Context) ([]wire.StatusFigure, e
 
 func (p *Portfolio) sumByStatus(ctx context.Context, q *bun.SelectQuery) ([]wire.StatusFigure, error) {
 	var rows []statusRow
-	err := q.ColumnExpr("?TableAlias.status, ?TableAlias.currency, count(*) as count, coalesce(sum(?TableAlias.amount), 0) as amount").
-		GroupExpr("1, 2").OrderExpr("2, 1").Scan(ctx, &rows)
+	err := p.svc.ScanReplica(ctx, q.ColumnExpr("?TableAlias.status, ?TableAlias.currency, count(*) as count, coalesce(sum(?TableAlias.amount), 0) as amount").
+		GroupExpr("1, 2").OrderExpr("2, 1"), &rows)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("sum by status: %w", err))
 	}
@@ -74,10 +74,10 @@ func (p *Portfolio) Doubt(ctx context.Context) ([]wire.DoubtFigure, error) {
 		bounds = append(bounds, p.AsOf.Add(-from.age))
 	}
 	var rows []statusRow
-	err := p.payoutsQuery().Where("po.status in (?, ?)", claims.PayoutReconciling, claims.PayoutBlocked).
+	err := p.svc.ScanReplica(ctx, p.payoutsQuery().Where("po.status in (?, ?)", claims.PayoutReconciling, claims.PayoutBlocked).
 		ColumnExpr("po.status, po.currency, count(*) as count, sum(po.amount) as amount").
 		ColumnExpr("(select count(*) from unnest(array[?]::timestamptz[]) b where po.created_at <= b) as age", bun.List(bounds)).
-		GroupExpr("1, 2, 5").OrderExpr("2, 1, 5").Scan(ctx, &rows)
+		GroupExpr("1, 2, 5").OrderExpr("2, 1, 5"), &rows)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("sum money in doubt: %w", err))
 	}

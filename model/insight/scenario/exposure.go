@@ -42,16 +42,17 @@ func (s *Service) Expose(ctx context.Context, caller actor.Actor, in ExposureReq
 	if err != nil {
 		return nil, nil, err
 	}
-	e := exposureSummary{byCurrency: make(map[string]*currencyExposure), nearMisses: in.NearMisses}
-	if e.page, err = s.ParsePage(caller, page, in.cursorName()); err != nil {
+	spec, err := s.ParsePage(caller, page, in.cursorName())
+	if err != nil {
 		return nil, nil, err
 	}
-	err = s.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
+	var e exposureSummary
+	err = s.ReadReplicaSnapshot(ctx, func(ctx context.Context, tx bun.Tx, now time.Time) error {
 		sc, err := newHypotheticalScenario(ctx, tx, &in.Occurrence, "/occurrence", partner, now)
 		if err != nil {
 			return err
 		}
-		e.occurredAt = sc.Row.OccurredAt
+		e = exposureSummary{byCurrency: make(map[string]*currencyExposure), nearMisses: in.NearMisses, page: spec, occurredAt: sc.Row.OccurredAt}
 		return e.evaluatePolicies(ctx, tx, sc, in.applyFilter)
 	})
 	if err != nil {

@@ -128,7 +128,7 @@ func (b *ChildCollection[Row, Record]) loadRows(ctx context.Context, s *Store, a
 		return nil, err
 	}
 	all := make([]Row, 0, min(expectedRows, len(parents)*int(p.FetchLimit())))
-	if err := s.QueryPreparedRows(ctx, s.Pool, &all, text, args...); err != nil {
+	if err := s.readReplicaRows(ctx, &all, text, args...); err != nil {
 		return nil, err
 	}
 	rows := make(map[uuid.UUID][]Row, len(parents))
@@ -200,7 +200,7 @@ func (b *ChildCollection[Row, Record]) countOnDemand(s *Store, actor actor.Actor
 				N  int
 			}
 			text := fmt.Sprintf("select w.id, %s as n from %s as w%s", b.countExpression(s, w.Alias), b.ParentTable, w)
-			err = s.QueryPreparedRows(ctx, s.Pool, &rows, text, w.Args...)
+			err = s.readReplicaRows(ctx, &rows, text, w.Args...)
 			counted = make(map[uuid.UUID]int, len(rows))
 			for _, row := range rows {
 				counted[row.ID] = row.N

@@ -171,12 +171,12 @@ func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller act
 	}
 	rows := make([]Row, 0, p.FetchLimit())
 	text, args := q.pageStatement(s.SelectStatement(new(Row)), w, direction, p.FetchLimit())
-	if err := s.QueryPreparedRows(ctx, s.Pool, &rows, text, args...); err != nil {
+	if err := s.readReplicaRows(ctx, &rows, text, args...); err != nil {
 		return nil, TranslateError(fmt.Errorf("list %s: %w", b.Plural, err))
 	}
 	p.Count = func(ctx context.Context) (int, error) {
 		text, args := q.countStatement()
-		return s.QueryPreparedCount(ctx, text, args...)
+		return s.readReplicaCount(ctx, text, args...)
 	}
 	return NewPage(p, rows, RowKey[Row], b.ToRecord)
 }

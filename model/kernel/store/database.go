@@ -14,14 +14,16 @@ import (
 	"github.com/uptrace/bun/extra/bunjson"
 
 	"parapet/model/dbconn"
+	"parapet/model/kernel/replica"
 	"parapet/model/wire"
 )
 
 // Database is a connection pool with two interfaces: pgx for jobs and migrations, bun for
 // the domain.
 type Database struct {
-	Pool *pgxpool.Pool
-	Bun  *bun.DB
+	Pool     *pgxpool.Pool
+	Bun      *bun.DB
+	Replicas *replica.Set // answer reads that allow it; nil: none
 }
 
 // Open prepares a pool of at most size connections; it does not connect yet. Bun writes
@@ -66,6 +68,7 @@ func init() { bunjson.SetProvider(columnJSON{}) }
 
 // Close ends all connections. Closing bun alone would leave the pool open.
 func (d *Database) Close() {
+	d.Replicas.Close()
 	_ = d.Bun.Close()
 	d.Pool.Close()
 }

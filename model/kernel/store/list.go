@@ -13,6 +13,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/replica"
 )
 
 // Filter filters a list. Empty fields do not filter.
@@ -74,16 +75,26 @@ func (s *Store) FetchPage(ctx context.Context, actor actor.Actor, q *bun.SelectQ
 		}
 		q = q.Where("?TableAlias.id "+direction.Comparison+" ?", after)
 	}
-	if err := q.OrderExpr("?TableAlias.id " + direction.Keyword).Limit(p.FetchLimit()).Scan(ctx); err != nil {
+	q = q.OrderExpr("?TableAlias.id " + direction.Keyword).Limit(p.FetchLimit())
+	if err := s.ScanReplica(ctx, q); err != nil {
 		return p, TranslateError(fmt.Errorf("list %s: %w", name, err))
 	}
 	return p, nil
 }
 
+// ScanReplica scans a query by ReadReplica. Its model or dest are overwritten.
+func (s *Store) ScanReplica(ctx context.Context, q *bun.SelectQuery, dest ...any) error {
+	return s.ReadReplica(ctx, func(ctx context.Context, from replica.Source) error { return q.Conn(from.DB).Scan(ctx, dest...) })
+}
+
 // NewCounter returns a function that counts the rows of a query, up to MaxTotal+1.
 func (s *Store) NewCounter(q *bun.SelectQuery) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
-		n, err := s.DB.NewSelect().TableExpr("(?) as counted", q.Limit(MaxTotal+1)).Count(ctx)
+		var n int64
+		err := s.ReadReplica(ctx, func(ctx context.Context, from replica.Source) (err error) {
+			n, err = from.DB.NewSelect().TableExpr("(?) as counted", q.Limit(MaxTotal+1)).Count(ctx)
+			return err
+		})
 		return int(n), err
 	}
 }

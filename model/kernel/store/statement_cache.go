@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/replica"
 )
 
 // Querier runs a statement unchanged: the pool, or the connection of a Tx.
@@ -103,7 +104,20 @@ func (s *Store) ScanAll(rows pgx.Rows, text string, into any) (err error) {
 
 // QueryPreparedCount reads the single number of a prepared statement.
 func (s *Store) QueryPreparedCount(ctx context.Context, text string, args ...any) (n int, err error) {
-	rows, err := queryPrepared(ctx, s.Pool, text, args...)
+	return queryCount(ctx, s.Pool, text, args...)
+}
+
+// readReplicaCount is QueryPreparedCount by ReadReplica.
+func (s *Store) readReplicaCount(ctx context.Context, text string, args ...any) (n int, err error) {
+	err = s.ReadReplica(ctx, func(ctx context.Context, from replica.Source) (err error) {
+		n, err = queryCount(ctx, from.Pool, text, args...)
+		return err
+	})
+	return n, err
+}
+
+func queryCount(ctx context.Context, on Querier, text string, args ...any) (n int, err error) {
+	rows, err := queryPrepared(ctx, on, text, args...)
 	if err != nil {
 		return 0, err
 	}

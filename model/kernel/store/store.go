@@ -17,6 +17,7 @@ import (
 	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/replica"
 	"parapet/model/kernel/seal"
 )
 
@@ -25,6 +26,7 @@ import (
 type Store struct {
 	DB          *bun.DB
 	Pool        *pgxpool.Pool // for prepared statements
+	replicas    *replica.Set
 	queue       JobQueue
 	Keys        seal.Keys
 	cursorKeys  seal.Keys
@@ -56,7 +58,7 @@ func New(c Config) (*Store, error) {
 		return nil, err
 	}
 	return &Store{
-		DB: c.DB.Bun, Pool: c.DB.Pool, queue: c.Queue, Files: c.Files, Keys: c.Keys, cursorKeys: cursorKeys, Development: c.Development,
+		DB: c.DB.Bun, Pool: c.DB.Pool, replicas: c.DB.Replicas, queue: c.Queue, Files: c.Files, Keys: c.Keys, cursorKeys: cursorKeys, Development: c.Development,
 		committed: make(chan struct{}, 1), hooks: c.Hooks,
 	}, nil
 }

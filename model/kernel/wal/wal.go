@@ -71,15 +71,28 @@ func QueuePosition(ctx context.Context, batch *pgx.Batch) {
 		return
 	}
 	batch.Queue(positionSQL).QueryRow(func(row pgx.Row) error {
-		var segment string
-		var lsn uint64
-		if err := row.Scan(&segment, &lsn); err != nil {
-			return err
-		}
-		timeline, err := strconv.ParseUint(segment[:min(8, len(segment))], 16, 32)
+		position, err := scanPosition(row)
 		if err == nil {
-			recorder.last.Store(&Position{Timeline: uint32(timeline), LSN: lsn})
+			recorder.last.Store(&position)
 		}
 		return err
 	})
+}
+
+func scanPosition(row pgx.Row) (Position, error) {
+	var segment string
+	var lsn uint64
+	if err := row.Scan(&segment, &lsn); err != nil {
+		return Position{}, err
+	}
+	timeline, err := strconv.ParseUint(segment[:min(8, len(segment))], 16, 32)
+	return Position{Timeline: uint32(timeline), LSN: lsn}, err
+}
+
+// Read returns the end of the log of a primary. It fails on a standby.
+func Read(ctx context.Context, on interface {
+	QueryRow(ctx context.Context, text string, args ...any) pgx.Row
+},
+) (Position, error) {
+	return scanPosition(on.QueryRow(ctx, positionSQL))
 }
