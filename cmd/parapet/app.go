@@ -6,14 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"maps"
-	"net"
 	"net/http"
-	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/trace"
-	"golang.org/x/sync/errgroup"
 
 	"parapet/graph"
 	"parapet/graph/guard"
@@ -57,10 +55,8 @@ type app struct {
 	tracer           trace.Tracer // nil without a collector
 	stopTracing      func()
 	workers          *jobs.Workers
+	draining         atomic.Bool // the signal to end has come
 }
-
-// drainTimeout is how long requests and jobs may take to end after the signal.
-const drainTimeout = 25 * time.Second
 
 // newApp builds the service without starting it. Close it in any case.
 func newApp(ctx context.Context, s settings, keys seal.Keys, log *slog.Logger) (a *app, err error) {
@@ -140,7 +136,7 @@ func (a *app) wireAPI() error {
 		SharedHandlers: doors, ObserveRequest: a.metrics.observeRequest, OnDenied: a.service.Audit.RecordRefusal, Tracer: a.tracer,
 		PingDatabase: a.monitor.Alive,
 		CheckReady: func(ctx context.Context) error {
-			return errors.Join(a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
+			return errors.Join(a.checkDraining(), a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
 		},
 	})
 	return err
@@ -202,77 +198,6 @@ func (a *app) addressLimiter() rest.Limiter {
 		return rest.Unlimited{}
 	}
 	return rest.NewLimiter(rest.RateLimit{PerSecond: perSecond, Burst: burst}, time.Now)
-}
-
-// serveAndWork serves on the listeners (metrics may be nil) and works jobs until ctx
-// ends. Then it accepts no new requests and takes no new jobs, and finishes the running
-// ones.
-func (a *app) serveAndWork(ctx context.Context, listener, metrics net.Listener) error {
-	group, ctx := errgroup.WithContext(ctx)
-	if a.db.Replicas != nil {
-		group.Go(func() error {
-			a.db.Replicas.Run(ctx)
-			return nil
-		})
-	}
-	if slices.Contains(a.settings.Roles, "api") {
-		if a.jobAdmin != nil {
-			if err := a.jobAdmin.Start(ctx); err != nil {
-				return fmt.Errorf("job console: %w", err)
-			}
-		}
-		server := &http.Server{
-			Handler: a.handler, ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
-			WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-			DisableGeneralOptionsHandler: true, // the router answers OPTIONS * too
-		}
-		group.Go(func() error { return a.saveRefusals(ctx) })
-		server.RegisterOnShutdown(a.service.Events.EndWaits)
-		server.RegisterOnShutdown(a.graphql.Close)
-		group.Go(func() error {
-			err := serveUntil(ctx, server, rest.ProblemListener(listener))
-			a.graphql.Close() // the server does not wait for WebSockets
-			return err
-		})
-	}
-	if metrics != nil {
-		mux := http.NewServeMux()
-		mux.Handle("GET /metrics", a.metrics.httpHandler())
-		group.Go(func() error {
-			return serveUntil(ctx, &http.Server{Handler: mux, ReadHeaderTimeout: 10 * time.Second}, metrics)
-		})
-	}
-	if slices.Contains(a.settings.Roles, "workers") {
-		group.Go(func() error { return a.runWorkers(ctx) })
-	}
-	return group.Wait()
-}
-
-func (a *app) runWorkers(ctx context.Context) error {
-	if err := a.workers.Start(ctx); err != nil {
-		if ctx.Err() != nil {
-			return nil // stopped before it began
-		}
-		return fmt.Errorf("start workers: %w", err)
-	}
-	<-ctx.Done()
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
-	return a.workers.Stop(drain)
-}
-
-// serveUntil serves until ctx ends and then waits for the running requests.
-func serveUntil(ctx context.Context, server *http.Server, listener net.Listener) error {
-	done := make(chan error, 1)
-	go func() { done <- server.Serve(listener) }()
-	select {
-	case err := <-done:
-		return fmt.Errorf("serve: %w", err)
-	case <-ctx.Done():
-	}
-	drain, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
-	defer cancel()
-	return server.Shutdown(drain)
 }
 
 // closeAll releases everything; it may be called on a partially built app.

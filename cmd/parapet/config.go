@@ -37,6 +37,7 @@ type settings struct {
 	Connections        int32         `env:"PARAPET_CONNECTIONS" envDefault:"20" help:"most database connections of one process; the job queue has 8 more"`
 	ReplicaURLs        []string      `env:"PARAPET_REPLICA_URLS" secret:"true" help:"addresses of streaming replicas, one server each, separated by commas: they answer lists, the feed of events, the portfolio and exposures; empty: the primary answers all"`
 	ReplicaConnections int32         `env:"PARAPET_REPLICA_CONNECTIONS" envDefault:"10" help:"most connections of one process to each replica; one more observes it, and one the primary"`
+	DrainDelay         time.Duration `env:"PARAPET_DRAIN_DELAY" envDefault:"5s" help:"how long the API accepts requests after SIGTERM while /readyz answers 503, so that load balancers notice; at most 20s"`
 	SealKeys           []string      `env:"PARAPET_SEAL_KEYS" secret:"true" help:"name:base64 of 32 bytes, separated by commas; the first seals, all open; needed by serve"`
 	FingerprintKey     string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; it must never change; needed by serve"`
 	Files              string        `env:"PARAPET_FILES" envDefault:"./files" help:"where attachments are kept: a folder, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"`

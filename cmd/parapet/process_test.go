@@ -95,8 +95,17 @@ type serverProcess struct {
 // parapet, as rehearsal, which allows addresses on this machine, or as the bank.
 func (c *processGroup) startProcess(t testing.TB, as string) *serverProcess {
 	t.Helper()
-	program, err := os.Executable()
-	require.NoError(t, err)
+	return c.startProgram(t, "", as)
+}
+
+// startProgram is startProcess for another program; empty for the test binary.
+func (c *processGroup) startProgram(t *testing.T, program, as string) *serverProcess {
+	t.Helper()
+	var err error
+	if program == "" {
+		program, err = os.Executable()
+		require.NoError(t, err)
+	}
 	p := &serverProcess{log: &logBuffer{}, exited: make(chan struct{}), command: exec.CommandContext(t.Context(), program, "serve")}
 	p.command.Env = append(c.environment, processRoleVariable+"="+as)
 	_, err = p.command.StdinPipe() // the process ends when it is closed

@@ -104,6 +104,7 @@ func (s settings) checkComplete() error {
 		"PARAPET_BASE_URL: use an origin without a path, https://api.example.com")
 	need(!s.Loopback, "PARAPET_LOOPBACK_TARGETS is for parapet dev: a partner could make this server call itself")
 	need(s.DelayDivisor <= 1, "PARAPET_DELIVERY_DELAY_DIVISOR is for parapet dev: partners rely on the schedule of webhook attempts")
+	need(s.DrainDelay >= 0 && s.DrainDelay <= maxDrainDelay, "PARAPET_DRAIN_DELAY: use 0s to 20s; requests and jobs must end within 25 s after SIGTERM")
 	_, err = newLogger(io.Discard, s.LogLevel)
 	return errors.Join(append(missing, err)...)
 }

@@ -146,7 +146,7 @@ func (s *stack) startIssuer(running context.Context) error {
 		s.settings.SandboxScope = partnerScope() + " " + string(actor.ScopeOperator)
 	}
 	server := &http.Server{Handler: s.issuer.Handler(), ReadHeaderTimeout: 5 * time.Second}
-	s.group.Go(func() error { return serveUntil(running, server, listener) })
+	s.group.Go(func() error { return serveUntil(running, server, listener, drainTimeout) })
 	return nil
 }
 
@@ -154,6 +154,7 @@ func (s *stack) startApp(ctx, running context.Context) error {
 	s.settings.Files = filepath.Join(s.options.dataDir, "files")
 	s.settings.Rail, s.settings.Rehearsal, s.settings.Loopback, s.settings.SandboxPage, s.settings.OperatorUI = rail.SimulatorName, true, true, true, true
 	s.settings.RehearsalClock = true
+	s.settings.DrainDelay = 0 // no load balancer is to notice
 	if s.options.rateLimit == "off" {
 		s.settings.RateLimit, s.settings.AddressRateLimit = 0, 0
 	}
