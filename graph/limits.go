@@ -14,7 +14,7 @@ import (
 	"parapet/graph/budget"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/readcharge"
 )
 
 const (
@@ -145,7 +145,7 @@ func chargeField(ctx context.Context, next graphql.Resolver) (any, error) {
 // before it were large.
 func exemptMutation(ctx context.Context, next graphql.Resolver) (any, error) {
 	if graphql.GetFieldContext(ctx).Object == "Mutation" {
-		ctx = store.WithReadCharge(ctx, nil)
+		ctx = readcharge.With(ctx, nil)
 	}
 	return next(ctx)
 }

@@ -9,7 +9,7 @@ import (
 
 	"parapet/internal/errormap"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/readcharge"
 )
 
 // DefaultBytes is the budget of an operation in bytes. Including uncharged memory, an
@@ -44,7 +44,7 @@ type key struct{}
 // With adds a budget to the context. Every row that model reads with that context is
 // charged.
 func With(ctx context.Context, b *Budget) context.Context {
-	return store.WithReadCharge(context.WithValue(ctx, key{}, b), func(bytes int) error { return b.chargeBytes(perByteRead*bytes + perRow) })
+	return readcharge.With(context.WithValue(ctx, key{}, b), func(bytes int) error { return b.chargeBytes(perByteRead*bytes + perRow) })
 }
 
 // From returns the budget of the operation, nil without one.

@@ -15,6 +15,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/store"
 	"parapet/model/partners"
 	"parapet/model/wire"
@@ -105,7 +106,7 @@ func (s *Service) VerifyChain(ctx context.Context, caller actor.Actor, partner s
 }
 
 func (s *Service) verifyEvents(ctx context.Context, p *chainVerifier) error {
-	ctx = store.WithReadCharge(ctx, nil) // no row outlives its batch
+	ctx = readcharge.With(ctx, nil) // no row outlives its batch
 	for {
 		var rows []chainedEvent
 		err := s.QueryPreparedRows(ctx, s.Pool, &rows, `select n.sequence, n.hash, n.event_id, e.type, e.occurred_at, e.data,

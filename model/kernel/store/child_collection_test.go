@@ -12,6 +12,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
@@ -173,8 +174,8 @@ func TestChildrenOfAllParentsAreCountedByOneStatement(t *testing.T) {
 	s, db := openNotes(t)
 	folders, _ := fillFolders(t, s, db)
 	statements := 0
-	ctx := store.WithReadCharge(t.Context(), func(int) error { statements++; return nil })
-	pages, err := newFolderNotes().GetPages(store.WithReadCharge(t.Context(), nil), s, modeltest.Operator(), folders, store.PageRequest{})
+	ctx := readcharge.With(t.Context(), func(int) error { statements++; return nil })
+	pages, err := newFolderNotes().GetPages(readcharge.With(t.Context(), nil), s, modeltest.Operator(), folders, store.PageRequest{})
 	require.NoError(t, err)
 	for _, page := range pages {
 		_, _, err := page.Total(ctx)

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/events"
+	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
@@ -37,7 +38,7 @@ func TestReadChargeEndsTheStatementAtOnce(t *testing.T) {
 	} {
 		require.NoError(t, read(t.Context()), name)
 		rows, bytes := 0, 0
-		err := read(store.WithReadCharge(t.Context(), func(size int) error {
+		err := read(readcharge.With(t.Context(), func(size int) error {
 			rows, bytes = rows+1, bytes+size
 			return errEnough
 		}))
@@ -52,7 +53,7 @@ func TestVerifyChainRowsAreNotCharged(t *testing.T) {
 	b := modeltest.New(t)
 	b.Quote("rain-excess", nil)
 	b.Relay()
-	proof, err := b.Service.Events.VerifyChain(store.WithReadCharge(t.Context(), func(int) error { return errors.New("charged") }), b.Acme, "")
+	proof, err := b.Service.Events.VerifyChain(readcharge.With(t.Context(), func(int) error { return errors.New("charged") }), b.Acme, "")
 	require.NoError(t, err)
 	require.True(t, proof.Intact)
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
 	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/replica"
 )
 
@@ -62,65 +62,10 @@ func PartnerScope(a actor.Actor, partner string) (string, error) {
 	return a.Partner, nil
 }
 
-type readChargeKey struct{}
-
-// WithReadCharge calls charge with the size in bytes of each row that statements under
-// the context read, before the row is decoded. An error of charge ends the statement
-// and is returned. This bounds the memory of a request, because the size of a record is
-// unknown before it is read. A nil charge disables that of an outer context.
-func WithReadCharge(ctx context.Context, charge func(bytes int) error) context.Context {
-	return context.WithValue(ctx, readChargeKey{}, charge)
-}
-
-// readCharge returns the function of WithReadCharge, nil if there is none.
-func readCharge(ctx context.Context) func(bytes int) error {
-	charge, _ := ctx.Value(readChargeKey{}).(func(int) error)
-	return charge
-}
-
-// chargedRows charges each row of a statement before it is decoded.
-type chargedRows struct {
-	pgx.Rows
-
-	charge func(bytes int) error
-	err    error
-}
-
-// chargeRows wraps the rows if the context has a charge.
-func chargeRows(ctx context.Context, rows pgx.Rows) pgx.Rows {
-	if charge := readCharge(ctx); charge != nil {
-		return &chargedRows{Rows: rows, charge: charge}
-	}
-	return rows
-}
-
-// Next implements pgx.Rows.
-func (c *chargedRows) Next() bool {
-	if c.err != nil || !c.Rows.Next() {
-		return false
-	}
-	bytes := 0
-	for _, value := range c.RawValues() {
-		bytes += len(value)
-	}
-	if c.err = c.charge(bytes); c.err != nil {
-		c.Close()
-	}
-	return c.err == nil
-}
-
-// Err implements pgx.Rows.
-func (c *chargedRows) Err() error {
-	if c.err != nil {
-		return c.err
-	}
-	return c.Rows.Err()
-}
-
 // AfterScanRow charges an event that bun has read: its data, and their copy in the
 // response.
 func (e *EventRow) AfterScanRow(ctx context.Context) error {
-	if charge := readCharge(ctx); charge != nil {
+	if charge := readcharge.From(ctx); charge != nil {
 		return charge(2 * len(e.Data))
 	}
 	return nil

@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/replica"
 )
 
@@ -36,7 +37,7 @@ func queryPrepared(ctx context.Context, on Querier, text string, args ...any) (p
 	if err != nil {
 		return rows, err
 	}
-	return chargeRows(ctx, rows), nil
+	return readcharge.Charge(ctx, rows), nil
 }
 
 // QueryPreparedRow reads the single row of a prepared statement; sql.ErrNoRows if there
