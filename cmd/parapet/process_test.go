@@ -99,7 +99,7 @@ func (c *processGroup) startProcess(t testing.TB, as string) *serverProcess {
 }
 
 // startProgram is startProcess for another program; empty for the test binary.
-func (c *processGroup) startProgram(t *testing.T, program, as string) *serverProcess {
+func (c *processGroup) startProgram(t testing.TB, program, as string) *serverProcess {
 	t.Helper()
 	var err error
 	if program == "" {
