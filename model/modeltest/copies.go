@@ -1,6 +1,8 @@
 package modeltest
 
 import (
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -8,12 +10,13 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.jetify.com/typeid"
 
+	"parapet/model/kernel/compress"
 	"parapet/model/payouts"
 )
 
 // copyRows copies a bound policy with its quote, its payout method, their events and the
-// postings, once for each set of ids. A record's id in the data of an event is replaced
-// as text.
+// postings, once for each set of ids. A record's id in the body of an event is replaced
+// as text, so the copies' bodies are stored plain.
 const copyRows = `with copies as (select * from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[], $5::text[], $6::text[], $7::bytea[])
 			as c (quote, policy, method, quote_text, policy_text, method_text, sealed)
 	), quoted as (
@@ -26,13 +29,12 @@ const copyRows = `with copies as (select * from unnest($1::uuid[], $2::uuid[], $
 		insert into policies select copy.* from (select p from policies p where id = $8) as one (p), copies c,
 			lateral jsonb_populate_record(one.p, jsonb_build_object('id', c.policy, 'quote_id', c.quote, 'partner_reference', null)) as copy
 	), occurred as materialized (
-		select gen_random_uuid() as new_id, e.*, c.*, coalesce(s.sequence, o.ordinal) as place
-		from copies c cross join events e left join event_sequence s on s.event_id = e.id left join event_outbox o on o.event_id = e.id
-		where e.subject_id in ($8, (select quote_id from policies where id = $8), (select id from payout_methods where policy_id = $8))
+		select gen_random_uuid() as new_id, e.*, c.*, body, place
+		from copies c cross join unnest($12::uuid[], $13::text[]) with ordinality as b (event, body, place) join events e on e.id = b.event
 	), recorded as (
 		insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
 		select new_id, partner, type, subject_type, case subject_type when 'quote' then quote when 'policy' then policy else method end, subject_version, occurred_at,
-			convert_to(replace(replace(replace(convert_from(data, 'UTF8'), $9, quote_text), $10, policy_text), $11, method_text), 'UTF8') from occurred
+			convert_to(replace(replace(replace(body, $9, quote_text), $10, policy_text), $11, method_text), 'UTF8') from occurred
 	), queued as (
 		insert into event_outbox (partner, event_id) select partner, new_id from occurred order by place
 	)
@@ -58,16 +60,36 @@ func (b *Bundle) CopyPolicies(n int) {
 		}
 		sealed[i] = Must(SealAccount(b.Service.Keys, *policy.Partner, ids[2][i], in.Number))
 	}
+	events, bodies := b.eventBodies(policy.QuoteID, policy.ID, method.ID)
 	tx, err := b.DB.Pool.Begin(b.ctx)
 	require.NoError(b.t, err)
 	defer func() { _ = tx.Rollback(b.ctx) }()
 	_, err = tx.Exec(b.ctx, "set local session_replication_role = replica")
 	require.NoError(b.t, err)
 	_, err = tx.Exec(b.ctx, copyRows, pgx.QueryExecModeCacheStatement, ids[0], ids[1], ids[2], texts[0], texts[1], texts[2], sealed,
-		DatabaseID(policy), policy.QuoteID, policy.ID, method.ID)
+		DatabaseID(policy), policy.QuoteID, policy.ID, method.ID, events, bodies)
 	require.NoError(b.t, err)
 	require.NoError(b.t, tx.Commit(b.ctx))
 	_, err = b.DB.Pool.Exec(b.ctx, "analyze policies, payout_methods, quotes, events, ledger_entries")
 	require.NoError(b.t, err)
 	b.AdvanceClock(100 * 24 * time.Hour)
+}
+
+// eventBodies returns the ids and the bodies of all events that name one of the records,
+// in the order they were written.
+func (b *Bundle) eventBodies(records ...string) (ids []uuid.UUID, bodies []string) {
+	b.t.Helper()
+	rows, err := b.DB.Pool.Query(b.ctx, `select e.id, e.data from events e left join event_sequence s on s.event_id = e.id
+		left join event_outbox o on o.event_id = e.id order by coalesce(s.sequence, o.ordinal)`)
+	require.NoError(b.t, err)
+	var id uuid.UUID
+	var body compress.JSON
+	_, err = pgx.ForEachRow(rows, []any{&id, &body}, func() error {
+		if slices.ContainsFunc(records, func(record string) bool { return strings.Contains(string(body), record) }) {
+			ids, bodies = append(ids, id), append(bodies, string(body))
+		}
+		return nil
+	})
+	require.NoError(b.t, err)
+	return ids, bodies
 }
