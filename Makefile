@@ -46,7 +46,7 @@ mutants/named: postgres ## check that the tests notice every fault of internal/t
 	go -C internal/tools build -o ../../bin/mutants ./mutants
 	bin/mutants -directed=internal/tools/mutants/named.txt
 
-chaos: postgres ## kill what sends events fifty times during 5,000 changes, what pays two hundred times during 1,000 payouts and twenty times at each point of one, the database twenty, and what works other jobs twenty times; stop releases twenty times while payouts leave; hang the database five times; restore it from a backup; lose no event in ten minutes of commits in any order; report two hundred chains of payouts at random, and restore a database from a backup fifty times; pay through a bank that lies, forgets, closes for a week, moves, is suspended, and refuses falsely
+chaos: postgres ## kill what sends events fifty times during 5,000 changes, what pays two hundred times during 1,000 payouts and twenty times at each point of one, the database twenty, and what works other jobs twenty times; stop releases twenty times while payouts leave; hang the database five times; restore it from a backup; lose no event in ten minutes of commits in any order; report two hundred chains of payouts at random, and restore a database from a backup fifty times; pay through a bank that lies, forgets, closes for a week, moves, is suspended, and refuses falsely; decide 10,000 random policies by every road; kill processes and the database twenty times during a storm of 100,000 claims
 	go test -count=1 -timeout=30m -v -run='^TestEventsSurviveKilledWorkers$$' ./cmd/parapet -kills=50 -changes=5000
 	go test -count=1 -timeout=60m -v -run='^TestEachPayoutIsPaidOnceDespiteCrashes$$' ./cmd/parapet -payouts=1000 -money-kills=200 -restarts=20
 	go test -count=1 -timeout=60m -v -run='^TestEachPayoutIsPaidOnceDespiteCrashes$$' ./cmd/parapet -payouts=1000 -money-kills=60 -orders-per-call=20
@@ -59,6 +59,8 @@ chaos: postgres ## kill what sends events fifty times during 5,000 changes, what
 	go test -count=1 -timeout=60m -v -run='^Test(ArrivedMoneyBlocksAllReplacements|ReportIsImportedWhateverThePayoutState)$$' ./model/payouts/reconciliation -report-chains=200 -report-states=5000
 	go test -count=1 -timeout=60m -v -run='^TestRestoredDatabasePaysNothingTwice$$' ./model/operations -restores=10
 	go test -count=1 -timeout=30m -v -run='^TestRestoredDatabase' ./cmd/parapet -restored-payouts=48
+	go test -count=1 -timeout=120m -v -run='^TestEveryRoadDecidesAlike$$' ./model/claims/adjudication -property-policies=10000 -property-slice=250 -property-seed=0
+	go test -count=1 -timeout=60m -v -run='^TestStormSurvivesKills$$' ./cmd/parapet -kill-hits=100000 -storm-kills=20
 	go test -count=1 -timeout=90m -v -run='^TestNoEventIsLostWhileManyCommitInAnyOrder$$' ./model/events -relay-for=10m
 
 lint: ## read the code for mistakes; the first run compiles the linter

@@ -69,7 +69,7 @@ func TestEachPayoutIsPaidOnceDespiteCrashes(t *testing.T) {
 }
 
 // newPaymentChaos starts a Postgres server of its own that can survive a crash.
-func newPaymentChaos(t *testing.T) *paymentChaos {
+func newPaymentChaos(t *testing.T, with ...modeltest.Option) *paymentChaos {
 	t.Helper()
 	c := &paymentChaos{}
 	folder := t.TempDir()
@@ -81,7 +81,7 @@ func newPaymentChaos(t *testing.T) *paymentChaos {
 		require.NoError(t, os.RemoveAll(c.server.DataDir())) // it may belong to another user
 	})
 	require.NoError(t, devpg.CreateDatabase(t.Context(), c.server.URL("postgres"), "parapet"))
-	c.processGroup = newProcessGroupOn(t, modeltest.New(t, modeltest.OnServer(c.server.URL("parapet"))))
+	c.processGroup = newProcessGroupOn(t, modeltest.New(t, append(with, modeltest.OnServer(c.server.URL("parapet")))...))
 	return c
 }
 
