@@ -86,11 +86,27 @@ func OnServer(address string) Option { return func(o *options) { o.server = addr
 // New creates a bundle. It checks the database when the test ends: see CheckInvariants.
 func New(t testing.TB, with ...Option) *Bundle {
 	t.Helper()
+	o := newOptions(with)
+	db, url := o.openDatabase(t)
+	b := o.newBundle(t, db, url)
+	if o.shippedProducts {
+		_, err := db.Pool.Exec(t.Context(), "delete from products where version = $1", noWaitingVersion)
+		require.NoError(t, err)
+	}
+	return b
+}
+
+func newOptions(with []Option) options {
 	o := options{size: 8, resumeCheck: ResumeCheckTimeout}
 	for _, option := range with {
 		option(&o)
 	}
-	db, url := o.openDatabase(t)
+	return o
+}
+
+// newBundle returns a bundle on an open database.
+func (o options) newBundle(t testing.TB, db *store.Database, url string) *Bundle {
+	t.Helper()
 	folder := t.TempDir()
 	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
@@ -103,10 +119,6 @@ func New(t testing.TB, with ...Option) *Bundle {
 		t: t, ctx: context.WithoutCancel(t.Context()), shift: new(time.Duration),
 	}
 	b.actor = b.Acme
-	if o.shippedProducts {
-		_, err := db.Pool.Exec(t.Context(), "delete from products where version = $1", noWaitingVersion)
-		require.NoError(t, err)
-	}
 	if !o.withoutChecks {
 		t.Cleanup(b.CheckInvariants)
 	}
