@@ -84,7 +84,7 @@ verify: postgres ## check that the generated documents, go.mod and the house rul
 	@! find graph/unbound -name '*.go' 2>/dev/null | grep . || { echo "graph/unbound holds types of the schema without a Go type: bind them in gqlgen.yml" >&2; exit 1; }
 	$(GO_TEST) -count=1 ./internal/arch
 
-bench: postgres ## measure: time and memory of what must be fast
+bench: postgres ## measure what must be fast, and print one table of figures, baselines and costs
 	@internal/tools/benchmarks
 
 bench/book: postgres ## measure lists, filters, the feed, exposure and invariants on the book that `make book` made
