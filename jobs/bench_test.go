@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/egress"
+	"parapet/internal/meter"
 	"parapet/jobs/webhook"
 	"parapet/model/events"
 	"parapet/model/events/webhooks"
@@ -58,12 +60,16 @@ func BenchmarkRelay(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		s.writePendingEvents(benchEvents)
+		used := meter.Start(b, s.pool, os.Getpid())
 		b.StartTimer()
 		for n := 0; n < benchEvents; {
 			numbered, err := s.Service.Events.Relay(b.Context())
 			require.NoError(b, err)
 			n += numbered
 		}
+		b.StopTimer()
+		used.Stop().Report(b, "", benchEvents, "event")
+		b.StartTimer()
 	}
 	b.ReportMetric(float64(benchEvents*b.N)/b.Elapsed().Seconds(), "events/s")
 }
@@ -86,15 +92,18 @@ func BenchmarkDelivery(b *testing.B) {
 	require.NoError(b, err)
 	before := bareLoop(b)
 	s.execSQL("update webhook_progress set cursor = 0, due_at = now()")
+	used := meter.Start(b, s.pool, os.Getpid())
 	_, err = s.Service.Webhooks.StartDeliveries(b.Context())
 	require.NoError(b, err)
 	ours := <-rate
+	usage := used.Stop()
 	bare := (before + bareLoop(b)) / 2
 	for b.Loop() {
 	}
 	b.ReportMetric(ours, "deliveries/s")
 	b.ReportMetric(bare, "bare/s")
 	b.ReportMetric(ours/bare, "of-bare")
+	usage.Report(b, "", benchBacklog, "delivery") // with the receiver's
 }
 
 func bareLoop(b *testing.B) float64 {

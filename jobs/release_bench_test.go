@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -17,6 +18,7 @@ import (
 	"go.jetify.com/typeid"
 	"golang.org/x/sync/errgroup"
 
+	"parapet/internal/meter"
 	"parapet/jobs/rail"
 	"parapet/model/modeltest"
 	"parapet/model/money"
@@ -66,7 +68,7 @@ func BenchmarkRelease(b *testing.B) {
 	for range turns {
 		ours += release(turn)
 		bare += bareRelease(turn)
-		batching += releaseBatches(batched)
+		batching += releaseBatches(batched).Elapsed
 	}
 	s.sound(2*warm + 2*turns*turn)
 	for b.Loop() {
@@ -98,17 +100,18 @@ func BenchmarkReleaseGroups(b *testing.B) {
 		b.Run(name, func(b *testing.B) {
 			releaseGroups := queuePayoutsInBatches(b, warm+turn, open)
 			releaseGroups(warm)
-			took := releaseGroups(turn)
+			usage := releaseGroups(turn)
 			for b.Loop() {
 			}
-			b.ReportMetric(turn/took.Seconds(), "payouts/s")
+			b.ReportMetric(usage.PerSecond(turn), "payouts/s")
+			usage.Report(b, "", turn, "payout")
 		})
 	}
 }
 
 // queuePayoutsInBatches queues a fleet of payouts for a rail that takes batches. The
-// returned function releases n of them and returns the duration.
-func queuePayoutsInBatches(b *testing.B, all int, open func(*fixture) rail.Rail) func(n int) time.Duration {
+// returned function releases n of them and returns what that cost.
+func queuePayoutsInBatches(b *testing.B, all int, open func(*fixture) rail.Rail) func(n int) meter.Usage {
 	b.Helper()
 	s := newFixtureWith(b, noWait, modeltest.WithoutChecks())
 	s.resetService(true)
@@ -116,13 +119,15 @@ func queuePayoutsInBatches(b *testing.B, all int, open func(*fixture) rail.Rail)
 	s.execSQL("update payouts set next_attempt_at = next_attempt_at + interval '1 year'")
 	work := s.queue(open(s))
 	gone := 0
-	return func(n int) time.Duration {
+	return func(n int) meter.Usage {
 		s.execSQL("update payouts set next_attempt_at = created_at where id in (select id from payouts where status = 'pending' order by id limit $1)", n)
 		s.execSQL("vacuum analyze")
-		took := work(slices.Repeat([]river.InsertManyParams{{Args: payouts.ReleaseBatch{}, InsertOpts: optionsOf(payouts.ReleaseBatch{}.Kind())}}, queues[queueBatches].MaxWorkers))
+		used := meter.Start(b, s.pool, os.Getpid())
+		work(slices.Repeat([]river.InsertManyParams{{Args: payouts.ReleaseBatch{}, InsertOpts: optionsOf(payouts.ReleaseBatch{}.Kind())}}, queues[queueBatches].MaxWorkers))
+		usage := used.Stop()
 		gone += n
 		s.sound(gone)
-		return took
+		return usage
 	}
 }
 

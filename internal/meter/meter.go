@@ -60,6 +60,11 @@ func (m *Meter) read() (total Usage) {
 	return total
 }
 
+// Plus returns the sum of two measurements.
+func (u Usage) Plus(v Usage) Usage {
+	return Usage{u.Elapsed + v.Elapsed, u.CPU + v.CPU, u.PostgresCPU + v.PostgresCPU, u.WAL + v.WAL}
+}
+
 // Report reports the costs of each of n operations of a kind, such as hit, as metrics
 // whose names have a prefix.
 func (u Usage) Report(b *testing.B, prefix string, n int, kind string) {
