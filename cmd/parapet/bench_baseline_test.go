@@ -7,8 +7,10 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"testing"
 	"time"
@@ -22,14 +24,15 @@ import (
 )
 
 // baselineServer is the baseline of the comparison: minimal code that reads and writes
-// the same rows and returns the same bytes, with one prepared statement per table and one
-// transaction per write. It compares the token with a constant, validates nothing, prices
+// the same rows and returns the same bytes, with one prepared statement for each request,
+// which is its own transaction. It compares the token with a constant, validates nothing, prices
 // nothing, and copies rows that the service wrote before.
 type baselineServer struct {
 	db       *pgxpool.Pool
 	partners map[string]string // by the Authorization header
 
 	quote, policy, created, bound, activated sampleRow
+	createSQL, bindSQL                       string
 }
 
 func newBaselineServer(b testing.TB, database, token string, quote, policy []byte) *baselineServer {
@@ -45,7 +48,7 @@ func newBaselineServer(b testing.TB, database, token string, quote, policy []byt
 	db, err := pgxpool.NewWithConfig(b.Context(), config)
 	require.NoError(b, err)
 	b.Cleanup(db.Close)
-	return &baselineServer{
+	s := &baselineServer{
 		db: db, partners: map[string]string{"Bearer " + token: "acme"},
 		quote:     readSampleRow(b, db, "quotes", "true", quote).withValues("status", "priced", "policy_id", nil, "version", 1),
 		policy:    readSampleRow(b, db, "policies", "true", policy),
@@ -53,6 +56,27 @@ func newBaselineServer(b testing.TB, database, token string, quote, policy []byt
 		bound:     readSampleRow(b, db, "events", "type = 'quote.bound'", nil),
 		activated: readSampleRow(b, db, "events", "type = 'policy.activated'", nil),
 	}
+	s.writeStatements()
+	return s
+}
+
+// writeStatements writes the statements of createQuote and bindPolicy.
+func (s *baselineServer) writeStatements() {
+	const one = "(select) as one"
+	quote := len(s.quote.args)
+	s.createSQL = fmt.Sprintf("with quote as (%s), event as (%s) insert into event_outbox (partner, event_id) values (%s, %s)",
+		s.quote.insertAs(0, one, nil), s.created.insertAs(quote, one, nil), s.created.argument(quote, "partner"), s.created.argument(quote, "id"))
+	const quoteArgs, quoted = 4, "quote" // the policy's id, the quote's id and partner, and the sample's event
+	bound := quoteArgs + len(s.policy.args) - 1
+	activated := bound + len(s.bound.args)
+	s.bindSQL = fmt.Sprintf(`with quote as (update quotes set status = 'bound', policy_id = $1, version = version + 1, updated_at = now()
+			where id = $2 and partner = $3 and status = 'priced' returning cover),
+		policy as (%s), bound as (%s), activated as (%s),
+		posted as (insert into ledger_entries (event_id, partner, account, policy_id, currency, amount, at)
+			select %[5]s, partner, account, $1, currency, amount, now() from ledger_entries, quote where event_id = $4)
+		insert into event_outbox (partner, event_id) select $3, id from quote, unnest(array[%[4]s, %[5]s]) as id`,
+		s.policy.insertAs(quoteArgs, quoted, map[string]string{"cover": "quote.cover"}), s.bound.insertAs(bound, quoted, nil), s.activated.insertAs(activated, quoted, nil),
+		s.bound.argument(bound, "id"), s.activated.argument(activated, "id"))
 }
 
 // listenAndServe listens on loopback until the benchmark ends.
@@ -100,13 +124,8 @@ func (s *baselineServer) createQuote(r *http.Request, _ string) (int, []byte, er
 	}
 	id := uuid.Must(uuid.NewV7())
 	renamed := s.quote.replaceID(id)
-	err := pgx.BeginFunc(r.Context(), s.db, func(tx pgx.Tx) error {
-		quote := s.quote.withValues("id", id, "product", in.Product, "context", string(in.Context))
-		if _, err := tx.Exec(r.Context(), quote.insert, quote.args...); err != nil {
-			return err
-		}
-		return insertEvents(r.Context(), tx, s.created.withSubject(id, renamed))
-	})
+	quote := s.quote.withValues("id", id, "product", in.Product) // the context is stored with its defaults
+	_, err := s.db.Exec(r.Context(), s.createSQL, append(quote.args, s.created.withSubject(id, renamed).args...)...)
 	return http.StatusCreated, renamed(s.quote.record), err
 }
 
@@ -124,29 +143,13 @@ func (s *baselineServer) bindPolicy(r *http.Request, partner string) (int, []byt
 	quote, id := uuid.UUID(quoteID.UUIDBytes()), uuid.Must(uuid.NewV7())
 	quoteRenamed, policyRenamed := s.quote.replaceID(quote), s.policy.replaceID(id)
 	renamed := func(text []byte) []byte { return policyRenamed(quoteRenamed(text)) }
-	err = pgx.BeginFunc(r.Context(), s.db, func(tx pgx.Tx) error {
-		var status string
-		var cover, holder *string
-		err := tx.QueryRow(r.Context(), "select status, cover, context from quotes where id = $1 and partner = $2 for no key update", quote, partner).Scan(&status, &cover, &holder)
-		if err != nil || status != "priced" {
-			return errors.Join(err, errors.New(status))
-		}
-		policy := s.policy.withValues("id", id, "quote_id", quote, "cover", cover)
-		if _, err := tx.Exec(r.Context(), policy.insert, policy.args...); err != nil {
-			return err
-		}
-		if _, err := tx.Exec(r.Context(), "update quotes set status = 'bound', policy_id = $1, version = version + 1, updated_at = now() where id = $2 and partner = $3", id, quote, partner); err != nil {
-			return err
-		}
-		activated := s.activated.withSubject(id, renamed)
-		if err := insertEvents(r.Context(), tx, s.bound.withSubject(quote, renamed), activated); err != nil {
-			return err
-		}
-		_, err = tx.Exec(r.Context(), `insert into ledger_entries (event_id, partner, account, policy_id, currency, amount, at)
-			select $1, partner, account, $2, currency, amount, now() from ledger_entries where event_id = $3`,
-			activated.columnValue("id"), id, s.activated.columnValue("id"))
-		return err
-	})
+	policy := s.policy.withValues("id", id, "quote_id", quote)
+	args := slices.Concat([]any{id, quote, partner, s.activated.columnValue("id")}, policy.argsWithout("cover"),
+		s.bound.withSubject(quote, renamed).args, s.activated.withSubject(id, renamed).args)
+	written, err := s.db.Exec(r.Context(), s.bindSQL, args...)
+	if err == nil && written.RowsAffected() != 2 {
+		err = errors.New("the quote cannot be bound")
+	}
 	return http.StatusCreated, renamed(s.policy.record), err
 }
 

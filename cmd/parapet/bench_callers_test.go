@@ -9,6 +9,7 @@ import (
 	"io"
 	"iter"
 	"net"
+	"os"
 	"runtime"
 	"slices"
 	"strconv"
@@ -17,7 +18,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+
+	"parapet/internal/meter"
 )
 
 // callerCount is the number of concurrent callers, each over a persistent connection.
@@ -25,6 +29,7 @@ const callerCount = 8
 
 // benchSide is one of the two servers that are compared.
 type benchSide struct {
+	db          *pgxpool.Pool // to measure its server
 	connections []*httpCaller
 	rounds      []benchRound
 }
@@ -32,15 +37,14 @@ type benchSide struct {
 // benchRound is one round of one side.
 type benchRound struct {
 	requests  int
-	elapsed   time.Duration
-	processor time.Duration
+	usage     meter.Usage
 	mallocs   uint64
 	latencies []time.Duration
 }
 
-func newBenchSide(b *testing.B, address string) *benchSide {
+func newBenchSide(b *testing.B, db *pgxpool.Pool, address string) *benchSide {
 	b.Helper()
-	s := &benchSide{}
+	s := &benchSide{db: db}
 	for range callerCount {
 		s.connections = append(s.connections, dialCaller(b, address))
 	}
@@ -56,8 +60,8 @@ func (s *benchSide) runRequests(b *testing.B, token string, asked []benchRequest
 	}
 	l := benchRound{requests: len(asked), latencies: make([]time.Duration, len(asked))}
 	var before, after runtime.MemStats
+	used := meter.Start(b, s.db, os.Getpid())
 	runtime.ReadMemStats(&before)
-	used, began := processorTime(b), time.Now()
 	var next atomic.Int64
 	var all sync.WaitGroup
 	for _, c := range s.connections {
@@ -73,8 +77,8 @@ func (s *benchSide) runRequests(b *testing.B, token string, asked []benchRequest
 		})
 	}
 	all.Wait()
-	l.elapsed, l.processor = time.Since(began), processorTime(b)-used
 	runtime.ReadMemStats(&after)
+	l.usage = used.Stop()
 	l.mallocs = after.Mallocs - before.Mallocs
 	s.rounds = append(s.rounds, l)
 	if b.Failed() {
@@ -82,7 +86,7 @@ func (s *benchSide) runRequests(b *testing.B, token string, asked []benchRequest
 	}
 }
 
-func (l benchRound) requestsPerSecond() float64 { return float64(l.requests) / l.elapsed.Seconds() }
+func (l benchRound) requestsPerSecond() float64 { return l.usage.PerSecond(l.requests) }
 
 // speedRatios compares two sides round by round.
 func speedRatios(ours, theirs *benchSide) iter.Seq[float64] {
@@ -97,19 +101,22 @@ func speedRatios(ours, theirs *benchSide) iter.Seq[float64] {
 
 func (s *benchSide) reportMetrics(b *testing.B, prefix string) {
 	b.Helper()
-	var speeds, processors, mallocs []float64
+	var speeds, mallocs []float64
+	var total meter.Usage
+	requests := 0
 	var latencies []time.Duration
 	for _, l := range s.rounds {
 		speeds = append(speeds, l.requestsPerSecond())
-		processors = append(processors, float64(l.processor.Microseconds())/float64(l.requests))
+		total = total.Plus(l.usage)
+		requests += l.requests
 		mallocs = append(mallocs, float64(l.mallocs)/float64(l.requests))
 		latencies = append(latencies, l.latencies...)
 	}
-	slices.Sort(latencies)
 	b.ReportMetric(median(speeds), prefix+"req/s")
-	b.ReportMetric(float64(latencies[len(latencies)*99/100].Microseconds())/1000, prefix+"p99-ms")
+	b.ReportMetric(percentile(latencies, 50), prefix+"p50-ms")
+	b.ReportMetric(percentile(latencies, 99), prefix+"p99-ms")
 	b.ReportMetric(median(mallocs), prefix+"allocs/req")
-	b.ReportMetric(median(processors), prefix+"cpu-µs/req")
+	total.Report(b, prefix, requests, "req")
 }
 
 func median(values []float64) float64 {

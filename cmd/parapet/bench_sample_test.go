@@ -4,7 +4,7 @@ package main
 
 import (
 	"bytes"
-	"context"
+	"crypto/sha256"
 	"fmt"
 	"slices"
 	"strings"
@@ -14,11 +14,13 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
+
+	"parapet/model/kernel/compress"
 )
 
 // sampleRow is a row that the service wrote, to be written again under other ids.
 type sampleRow struct {
-	insert   string
+	table    string
 	columns  []string
 	args     []any
 	record   []byte // the row as the service returned it
@@ -32,13 +34,17 @@ func readSampleRow(b testing.TB, db *pgxpool.Pool, table, where string, record [
 	require.NoError(b, err)
 	defer rows.Close()
 	require.True(b, rows.Next(), "no row of %s", table)
-	s := sampleRow{record: record}
+	s := sampleRow{table: table, record: record}
 	s.args, err = rows.Values()
 	require.NoError(b, err)
 	for _, field := range rows.FieldDescriptions() {
 		s.columns = append(s.columns, field.Name)
 	}
-	s.insert = fmt.Sprintf("insert into %s (%s) values %s", table, strings.Join(s.columns, ", "), placeholders(0, len(s.args)))
+	if table == "events" {
+		i := slices.Index(s.columns, "data")
+		s.args[i], err = compress.Decompress(s.args[i].([]byte))
+		require.NoError(b, err)
+	}
 	if record != nil {
 		s.publicID = []byte(recordID(b, record))
 	}
@@ -54,7 +60,31 @@ func (s sampleRow) withValues(pairs ...any) sampleRow {
 	return s
 }
 
-// ColumnValue returns the sample's value of a column.
+// insertAs returns the statement that inserts the row into its table from a source, an item
+// of FROM. The row's arguments follow after others; computed columns have no argument.
+func (s sampleRow) insertAs(after int, source string, computed map[string]string) string {
+	values := make([]string, len(s.columns))
+	for i, column := range s.columns {
+		if values[i] = computed[column]; values[i] == "" {
+			after++
+			values[i] = fmt.Sprintf("$%d", after)
+		}
+	}
+	return fmt.Sprintf("insert into %s (%s) select %s from %s", s.table, strings.Join(s.columns, ", "), strings.Join(values, ", "), source)
+}
+
+// argsWithout returns the arguments without that of a computed column.
+func (s sampleRow) argsWithout(column string) []any {
+	i := slices.Index(s.columns, column)
+	return slices.Delete(slices.Clone(s.args), i, i+1)
+}
+
+// argument returns the placeholder of a column if the row's arguments follow after others.
+func (s sampleRow) argument(after int, column string) string {
+	return fmt.Sprintf("$%d", after+1+slices.Index(s.columns, column))
+}
+
+// columnValue returns the sample's value of a column.
 func (s sampleRow) columnValue(column string) any { return s.args[slices.Index(s.columns, column)] }
 
 // replaceID replaces the sample's id in a text by a new id.
@@ -64,41 +94,16 @@ func (s sampleRow) replaceID(id uuid.UUID) func([]byte) []byte {
 	return func(old []byte) []byte { return bytes.ReplaceAll(old, s.publicID, text) }
 }
 
-// withSubject returns the sample event with another subject.
+// withSubject returns the sample event with another subject, and with its body compressed
+// as the service stores it.
 func (s sampleRow) withSubject(subject uuid.UUID, renamed func([]byte) []byte) sampleRow {
-	data := s.columnValue("data").([]byte)
-	return s.withValues("id", uuid.Must(uuid.NewV7()), "subject_id", subject, "data", renamed(data))
-}
-
-// insertEvents writes events and their rows in the outbox.
-func insertEvents(ctx context.Context, tx pgx.Tx, events ...sampleRow) error {
-	var values, waiting []string
-	var args, outbox []any
-	for _, e := range events {
-		values = append(values, placeholders(len(args), len(e.args)))
-		args = append(args, e.args...)
-		waiting = append(waiting, placeholders(len(outbox), 2))
-		outbox = append(outbox, "acme", e.columnValue("id"))
-	}
-	into, _, _ := strings.Cut(events[0].insert, " values ")
-	if _, err := tx.Exec(ctx, into+" values "+strings.Join(values, ", "), args...); err != nil {
-		return err
-	}
-	_, err := tx.Exec(ctx, "insert into event_outbox (partner, event_id) values "+strings.Join(waiting, ", "), outbox...)
-	return err
-}
-
-// placeholders returns n placeholders after the given number of earlier ones.
-func placeholders(after, n int) string {
-	all := make([]string, n)
-	for i := range all {
-		all[i] = fmt.Sprintf("$%d", after+i+1)
-	}
-	return "(" + strings.Join(all, ", ") + ")"
+	body := renamed(s.columnValue("data").([]byte))
+	hash := sha256.Sum256(body)
+	return s.withValues("id", uuid.Must(uuid.NewV7()), "subject_id", subject, "data", compress.Compress(body), "data_hash", hash[:])
 }
 
 // copyQuotes inserts n quotes that can be bound, and returns their public ids.
-func (s *baselineServer) copyQuotes(b *testing.B, n int) []string {
+func (s *baselineServer) copyQuotes(b testing.TB, n int) []string {
 	b.Helper()
 	keys, ids := make([]uuid.UUID, n), make([]string, n)
 	for i := range keys {
