@@ -59,13 +59,16 @@ func enqueueSliceWorkers(tx *store.Tx, due int) {
 const sliceRetention = 24 * time.Hour
 
 // SweepSlices enqueues jobs for due slices that no worker has locked, deletes old slices
-// that are done, and returns how many it deleted.
+// that are done, and returns how many it deleted. It enqueues a job for each worker: the
+// queue may still hold jobs of a process that died, which decide nothing.
 func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
-	var due []SliceRow
-	if err := store.LockBatch(selectDueSlices(tx, &due).Column("number"), sliceWorkers).Scan(ctx); err != nil {
-		return 0, fmt.Errorf("find due slices: %w", err)
+	due, err := lockNextSlice(ctx, tx, nil)
+	if err != nil {
+		return 0, err
 	}
-	enqueueSliceWorkers(tx, len(due))
+	if due != nil {
+		enqueueSliceWorkers(tx, sliceWorkers)
+	}
 	if err := completeMatchings(ctx, tx, nil); err != nil {
 		return 0, err
 	}

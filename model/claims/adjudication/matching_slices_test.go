@@ -142,8 +142,11 @@ func TestSweepEnqueuesDueSlicesAndDeletesOldOnes(t *testing.T) {
 	_, err = b.DB.Pool.Exec(t.Context(), "update matching_slices set due_at = business_now()")
 	require.NoError(t, err)
 	b.Sweep()
-	require.Equal(t, store.Job(adjudication.DecideSlices{}), b.LastJob())
-	b.RunJobs()
+	for worker := range 4 {
+		require.Equal(t, store.Job(adjudication.DecideSlices{Worker: worker}), b.TakeJob())
+	}
+	_, err = b.Service.Adjudication.DecideSlices(t.Context())
+	require.NoError(t, err)
 	requireOneClaimEach(t, b, 1)
 	b.AdvanceClock(23 * time.Hour)
 	b.Sweep()
