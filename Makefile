@@ -59,7 +59,7 @@ chaos: postgres ## kill what sends events fifty times during 5,000 changes, what
 	go test -count=1 -timeout=60m -v -run='^Test(ArrivedMoneyBlocksAllReplacements|ReportIsImportedWhateverThePayoutState)$$' ./model/payouts/reconciliation -report-chains=200 -report-states=5000
 	go test -count=1 -timeout=60m -v -run='^TestRestoredDatabasePaysNothingTwice$$' ./model/operations -restores=10
 	go test -count=1 -timeout=30m -v -run='^TestRestoredDatabase' ./cmd/parapet -restored-payouts=48
-	go test -count=1 -timeout=120m -v -run='^TestEveryRoadDecidesAlike$$' ./model/claims/adjudication -property-policies=10000 -property-slice=250 -property-seed=0
+	go test -count=1 -timeout=240m -v -run='^TestEveryRoadDecidesAlike$$' ./model/claims/adjudication -property-policies=10000 -property-slice=250 -property-seed=0
 	go test -count=1 -timeout=60m -v -run='^TestStormSurvivesKills$$' ./cmd/parapet -kill-hits=100000 -storm-kills=20
 	go test -count=1 -timeout=90m -v -run='^TestNoEventIsLostWhileManyCommitInAnyOrder$$' ./model/events -relay-for=10m
 

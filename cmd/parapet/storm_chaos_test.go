@@ -53,7 +53,7 @@ func TestStormSurvivesKills(t *testing.T) {
 		t.Logf("kill %d of the database %t at %d, now at %d", i+1, i%4 == 1, at, c.progress(t))
 	}
 	c.waitForProgress(t, *killHits)
-	require.Eventually(t, func() bool { return c.countRows(t, "claims") == *killHits }, 3*time.Minute, 100*time.Millisecond, "every policy is decided")
+	require.Eventually(t, func() bool { return c.countRows(t, "claims") == *killHits }, 10*time.Minute, 100*time.Millisecond, "every policy is decided")
 	c.advanceUntilFinal(t)
 	c.requireWholeStorm(t, books)
 }
