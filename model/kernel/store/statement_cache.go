@@ -13,6 +13,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/replica"
@@ -43,11 +44,19 @@ func queryPrepared(ctx context.Context, on Querier, text string, args ...any) (p
 // QueryPreparedRow reads the single row of a prepared statement; sql.ErrNoRows if there
 // is none.
 func (s *Store) QueryPreparedRow(ctx context.Context, on Querier, into any, text string, args ...any) error {
-	rows, err := queryPrepared(ctx, on, text, args...)
-	if err != nil {
-		return err
-	}
-	return s.scanOne(rows, text, into)
+	return readPrepared(ctx, on, func(rows pgx.Rows) error { return s.scanOne(rows, text, into) }, text, args...)
+}
+
+// readPrepared scans the rows of a prepared statement, also after a migration.
+func readPrepared(ctx context.Context, on Querier, scan func(pgx.Rows) error, text string, args ...any) error {
+	return dbconn.RetryStalePlan(on, func() error {
+		rows, err := queryPrepared(ctx, on, text, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		return scan(rows)
+	})
 }
 
 // scanOne reads the first row of a statement and closes rows.
@@ -73,12 +82,7 @@ func (s *Store) scanOne(rows pgx.Rows, text string, into any) error {
 
 // QueryPreparedRows reads all rows of a prepared statement into a slice.
 func (s *Store) QueryPreparedRows(ctx context.Context, on Querier, into any, text string, args ...any) error {
-	rows, err := queryPrepared(ctx, on, text, args...)
-	if err != nil {
-		return err
-	}
-	defer rows.Close()
-	return s.ScanAll(rows, text, into)
+	return readPrepared(ctx, on, func(rows pgx.Rows) error { return s.ScanAll(rows, text, into) }, text, args...)
 }
 
 // ScanAll reads the rows of a statement into a slice.
@@ -118,11 +122,11 @@ func (s *Store) readReplicaCount(ctx context.Context, text string, args ...any) 
 }
 
 func queryCount(ctx context.Context, on Querier, text string, args ...any) (n int, err error) {
-	rows, err := queryPrepared(ctx, on, text, args...)
-	if err != nil {
-		return 0, err
-	}
-	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+	err = readPrepared(ctx, on, func(rows pgx.Rows) (err error) {
+		n, err = pgx.CollectExactlyOneRow(rows, pgx.RowTo[int])
+		return err
+	}, text, args...)
+	return n, err
 }
 
 // driverArg returns a column's value in the form that the driver takes.

@@ -100,7 +100,8 @@ func (s *Store) InTxWithPrelude(ctx context.Context, actor actor.Actor, prelude 
 	return s.retryTx(ctx, &Tx{Store: s, Actor: actor}, prelude, do)
 }
 
-// retryTx runs a copy of a prepared Tx, and repeats it after a deadlock.
+// retryTx runs a copy of a prepared Tx, and repeats it after a deadlock, or on a new
+// connection after a migration.
 func (s *Store) retryTx(ctx context.Context, prepared *Tx, prelude func(*Tx), do func(context.Context, *Tx) error) error {
 	if faults := apperr.FieldErrorsFrom(ctx); len(faults) > 0 {
 		return apperr.Invalid(faults...) // an operation that did not check its input must not act on unparsed members
@@ -110,6 +111,9 @@ func (s *Store) retryTx(ctx context.Context, prepared *Tx, prelude func(*Tx), do
 		err := s.tryTx(ctx, &tx, prelude, do)
 		if attempt == 2 || !IsRetryable(err) {
 			return TranslateError(err)
+		}
+		if dbconn.IsStalePlan(err) {
+			s.Pool.Reset() // a prepared statement fails until its connection ends
 		}
 	}
 }
@@ -197,11 +201,11 @@ func TenantArg(a actor.Actor) *string {
 	return nil
 }
 
-// IsRetryable reports whether repeating the transaction can succeed: a deadlock or a
-// serialization failure.
+// IsRetryable reports whether repeating the transaction can succeed: a deadlock, a
+// serialization failure or a stale plan.
 func IsRetryable(err error) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001")
+	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001") || dbconn.IsStalePlan(err)
 }
 
 // IsNoRows reports whether a query found no row.
