@@ -27,12 +27,37 @@ func TestReplicaAnswersReadsThatSeeTheirWrite(t *testing.T) {
 	require.Equal(t, int64(rounds), counts[replica.ReasonCurrent]+counts[replica.ReasonBehind], "%v", counts)
 	require.Greater(t, counts[replica.ReasonCurrent], int64(rounds/2), "the primary answered most: %v", counts)
 
+	requireReplicaMetrics(t, a)
 	f.Relay()
 	var feed string
 	require.Eventually(t, func() bool {
 		feed, _ = a.send(t, http.MethodGet, "/v1/events", "", "")
 		return strings.Contains(feed, "quote.created")
 	}, time.Minute, 10*time.Millisecond)
+}
+
+// requireReplicaMetrics checks that the metrics show what the set of replicas counts.
+func requireReplicaMetrics(t *testing.T, a *replicaApp) {
+	t.Helper()
+	families, err := a.metrics.registry.Gather()
+	require.NoError(t, err)
+	shown := map[string]float64{}
+	for _, family := range families {
+		for _, metric := range family.GetMetric() {
+			name := family.GetName()
+			for _, label := range metric.GetLabel() {
+				if label.GetName() == "reason" {
+					name += " " + label.GetValue()
+				}
+			}
+			shown[name] = metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+		}
+	}
+	require.InDelta(t, 1, shown["parapet_replica_up"], 0)
+	require.Less(t, shown["parapet_replica_lag_seconds"], replica.MaxStaleness.Seconds())
+	for _, why := range replica.Reasons() {
+		require.InDelta(t, a.db.Replicas.Reads(why), shown["parapet_replica_reads_total "+why.String()], 0, why)
+	}
 }
 
 // Each document reads from a replica as often as it says. Reads of single records, and
