@@ -3,6 +3,7 @@ package graph
 import (
 	"context"
 	"errors"
+	"sync"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -79,8 +80,8 @@ func (s *socket) initConnection(ctx context.Context, m message) error {
 	if err != nil {
 		return err
 	}
-	s.actor, s.releaseSlot = &actor, slot.finish
-	go s.streams.keepAlive(ctx, actor, s.cancel, func() error { return s.pingClient(ctx) })
+	stopKeepAlive := s.streams.startKeepAlive(ctx, actor, s.cancel, func() error { return s.pingClient(ctx) })
+	s.actor, s.releaseSlot = &actor, func() { stopKeepAlive(); slot.finish() }
 	return s.sendMessage(ctx, message{Type: "connection_ack"})
 }
 
@@ -135,12 +136,25 @@ func (s *socket) startOperation(ctx context.Context, m message) error {
 	slot := slot{release, release}
 	if operation.Operation.Operation == ast.Subscription {
 		release()
-		if slot, err = s.streams.acquireSlot(actor); err != nil {
+		if slot, err = s.acquireSubscription(actor); err != nil {
 			return s.sendError(ctx, m.ID, err)
 		}
 	}
 	s.runOperation(ctx, m.ID, operation, actor, slot)
 	return nil
+}
+
+// acquireSubscription returns the place of one more subscription: the socket's own for
+// the first, further ones are counted. Errors: as acquireSlot.
+func (s *socket) acquireSubscription(actor actor.Actor) (slot, error) {
+	if err := s.streams.checkOpen(actor); err != nil {
+		return slot{}, err
+	}
+	if !s.subscribed.CompareAndSwap(false, true) {
+		return s.streams.acquireSlot(actor)
+	}
+	free := sync.OnceFunc(func() { s.subscribed.Store(false) })
+	return slot{free, free}, nil
 }
 
 // runOperation runs an operation concurrently with the others.

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -95,6 +96,7 @@ type socket struct {
 	actor         *actor.Actor
 	cancel        context.CancelCauseFunc
 	releaseSlot   func()
+	subscribed    atomic.Bool // a subscription uses the socket's own slot
 
 	mu      sync.Mutex
 	closed  bool // no operation starts any more
@@ -106,15 +108,10 @@ type socket struct {
 // Running operations then end, and the close frame gives the reason.
 func (s *socket) serveMessages(ctx context.Context) {
 	ctx, s.cancel = context.WithCancelCause(ctx)
-	var closing sync.WaitGroup
-	closing.Go(func() {
-		<-ctx.Done()
-		s.mu.Lock()
-		s.closed = true
-		s.mu.Unlock()
-		s.running.Wait()
-		code, text := closeFrame(endCause(ctx))
-		_ = s.conn.Close(code, text)
+	closed := make(chan struct{})
+	context.AfterFunc(ctx, func() {
+		defer close(closed)
+		s.close(endCause(ctx))
 	})
 	silent := time.AfterFunc(s.streams.InitTimeout, func() { s.cancel(&closeError{closeInitTimeout, "Connection initialisation timeout"}) })
 	defer silent.Stop()
@@ -129,10 +126,20 @@ func (s *socket) serveMessages(ctx context.Context) {
 			break
 		}
 	}
-	closing.Wait()
+	<-closed
 	if s.releaseSlot != nil {
 		s.releaseSlot()
 	}
+}
+
+// close waits for the operations and closes the connection with the reason.
+func (s *socket) close(cause error) {
+	s.mu.Lock()
+	s.closed = true
+	s.mu.Unlock()
+	s.running.Wait()
+	code, text := closeFrame(cause)
+	_ = s.conn.Close(code, text)
 }
 
 // readEndCause returns why reading ended: an error of the client, or a lost client.

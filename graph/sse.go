@@ -66,11 +66,10 @@ func (s *streams) serveEvents(ctx context.Context, w http.ResponseWriter, exec g
 	_ = e.control.SetWriteDeadline(time.Time{})
 	e.writeHeader()
 	kept, end := context.WithCancelCause(ctx)
-	var keeping sync.WaitGroup
-	keeping.Go(func() { s.keepAlive(kept, actor, end, func() error { return e.writeText([]byte(":\n\n")) }) })
+	stopKeepAlive := s.startKeepAlive(kept, actor, end, func() error { return e.writeText([]byte(":\n\n")) })
 	err = s.runOperation(kept, exec, operation, actor, e.writeResponse)
 	end(nil)
-	keeping.Wait()
+	stopKeepAlive()
 	slot.release()
 	e.writeEnd(ctx, err)
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/graph"
+	"parapet/internal/gateway"
 	"parapet/model/partners"
 )
 
@@ -218,7 +219,7 @@ func TestSubscriptionResumesAfterSequence(t *testing.T) {
 
 func TestSubscriptionsAreValidated(t *testing.T) {
 	t.Parallel()
-	s := newServedFixture(t, graph.Streams{MaxPerPartner: 1})
+	s := newServedFixture(t, graph.Streams{Waiters: gateway.NewWaiters(1, 10)})
 	claim := s.OnlyClaim(s.observeQuake(t, 1)[0])
 	story := fmt.Sprintf(`subscription { claimTimeline(claimId: %q) { sequence } }`, claim.ID)
 	for document, want := range map[string]string{

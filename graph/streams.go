@@ -12,6 +12,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/internal/errormap"
+	"parapet/internal/gateway"
 	"parapet/model"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
@@ -28,17 +29,18 @@ type Streams struct {
 	WriteTimeout time.Duration
 	// InitTimeout is how long a WebSocket may take to send connection_init (10 s).
 	InitTimeout time.Duration
-	// MaxPerPartner limits a partner's open subscriptions and sockets on this node (100);
+	// Waiters counts open subscriptions and sockets; nil has no limit. A socket and its
+	// first subscription count as one.
+	Waiters *gateway.Waiters
 	// MaxPerSocket limits the operations of one socket (20).
-	MaxPerPartner int
-	MaxPerSocket  int
+	MaxPerSocket int
 	// Origins are the other origins (https://console.example) whose pages may open a
 	// WebSocket.
 	Origins []string
 }
 
 func (s Streams) withDefaults() Streams {
-	s.MaxPerPartner, s.MaxPerSocket = cmp.Or(s.MaxPerPartner, 100), cmp.Or(s.MaxPerSocket, 20)
+	s.MaxPerSocket = cmp.Or(s.MaxPerSocket, 20)
 	s.Heartbeat, s.WriteTimeout, s.InitTimeout = cmp.Or(s.Heartbeat, 12*time.Second), cmp.Or(s.WriteTimeout, 10*time.Second), cmp.Or(s.InitTimeout, 10*time.Second)
 	return s
 }
@@ -52,13 +54,12 @@ type streams struct {
 	startClosing context.CancelFunc
 	operations   operationCounter
 
-	mu           sync.Mutex
-	openByCaller map[string]int
-	running      sync.WaitGroup
+	mu      sync.Mutex // orders startClosing and the growth of running
+	running sync.WaitGroup
 }
 
 func newStreams(config Streams, service *model.Service) *streams {
-	s := &streams{Streams: config.withDefaults(), service: service, openByCaller: map[string]int{}, operations: operationCounter{counts: map[string]int{}}}
+	s := &streams{Streams: config.withDefaults(), service: service, operations: operationCounter{counts: map[string]int{}}}
 	s.closing, s.startClosing = context.WithCancel(context.Background())
 	return s
 }
@@ -95,58 +96,33 @@ type slot struct{ release, finish func() }
 // acquireSlot counts one more stream of an actor. Errors: rate_limited, token_expired,
 // unavailable.
 func (s *streams) acquireSlot(actor actor.Actor) (slot, error) {
-	who := callerName(actor)
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if err := s.checkOpen(actor); err != nil {
+		return slot{}, err
+	}
+	free, err := s.Waiters.Acquire(actor)
+	if err != nil {
+		return slot{}, err
+	}
+	s.running.Add(1)
+	return slot{free, func() { free(); s.running.Done() }}, nil
+}
+
+// checkOpen reports why no stream of an actor may start. Errors: token_expired,
+// unavailable.
+func (s *streams) checkOpen(actor actor.Actor) error {
 	switch {
 	case s.closing.Err() != nil:
-		return slot{}, errStopping()
+		return errStopping()
 	case s.isExpired(actor):
-		return slot{}, errExpired()
-	case s.openByCaller[who] >= s.MaxPerPartner:
-		return slot{}, apperr.Fail(apperr.CodeRateLimited, "You have %d subscriptions and sockets open here, the most that are allowed; close one first.", s.MaxPerPartner)
+		return errExpired()
 	}
-	s.openByCaller[who]++
-	s.running.Add(1)
-	free := sync.OnceFunc(func() {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if s.openByCaller[who]--; s.openByCaller[who] == 0 {
-			delete(s.openByCaller, who)
-		}
-	})
-	return slot{free, func() { free(); s.running.Done() }}, nil
+	return nil
 }
 
 func (s *streams) isExpired(actor actor.Actor) bool {
 	return s.Now != nil && !actor.ExpiresAt.IsZero() && !s.Now().Before(actor.ExpiresAt)
-}
-
-// keepAlive sends heartbeats until ctx ends and ends the stream when the token expires,
-// the server stops or the client does not answer.
-func (s *streams) keepAlive(ctx context.Context, actor actor.Actor, end context.CancelCauseFunc, beat func() error) {
-	for {
-		wait := s.Heartbeat
-		if s.Now != nil && !actor.ExpiresAt.IsZero() {
-			wait = max(0, min(wait, actor.ExpiresAt.Sub(s.Now())))
-		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-s.closing.Done():
-			end(errStopping())
-			return
-		case <-time.After(wait):
-		}
-		if s.isExpired(actor) {
-			end(errExpired())
-			return
-		}
-		if err := beat(); err != nil {
-			end(err)
-			return
-		}
-	}
 }
 
 // runOperation passes every response of an operation to send. It returns why the

@@ -12,6 +12,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -231,7 +232,7 @@ func TestBusyDatabaseDoesNotReturn503(t *testing.T) {
 	for range cap(answers) {
 		go func() { answers <- request{"GET", "/v1/quotes", "", nil}.sendTo(t, handler) }() //nolint:testifylint // it fails the test when it cannot be built
 	}
-	for range 4 * cap(answers) {
+	for range 4 {
 		<-asked
 	}
 	taken.Release()
@@ -268,4 +269,43 @@ func TestManyUploadsDoNotReturn503(t *testing.T) {
 	}
 	require.Zero(t, statuses[http.StatusServiceUnavailable], statuses)
 	require.Positive(t, statuses[http.StatusCreated])
+}
+
+// A request that waits for an event does not need the database meanwhile: a late answer of
+// a busy one must not end thousands of waiting requests. Once it needs it, it is 503.
+func TestWaitingRequestOutlastsALateDatabase(t *testing.T) {
+	t.Parallel()
+	h := newTestServer(t)
+	var lost atomic.Bool
+	pings := make(chan struct{})
+	handler := newHandler(t, func(c *rest.Config) {
+		c.Service, c.PingDatabase = h.Service, func(ctx context.Context) error {
+			select {
+			case pings <- struct{}{}:
+			case <-time.After(time.Millisecond):
+			}
+			if lost.Load() {
+				return io.ErrUnexpectedEOF
+			}
+			return nil
+		}
+	})
+	answers := make(chan *reply, 1)
+	go func() { answers <- request{"GET", "/v1/events?wait=30", "", nil}.sendTo(t, handler) }() //nolint:testifylint // it fails the test when it cannot be built
+	await := func() {
+		select {
+		case <-pings:
+		case answer := <-answers:
+			t.Fatalf("it has not waited: %d", answer.StatusCode)
+		}
+	}
+	await() // it is watched
+	lost.Store(true)
+	for range 5 {
+		await()
+	}
+	lost.Store(false)
+	h.Quote("rain-excess", nil)
+	h.Relay()
+	require.Equal(t, http.StatusOK, (<-answers).StatusCode)
 }

@@ -19,6 +19,14 @@ func (s *server) getEvents(ctx context.Context, c *requestContext, page store.Pa
 	if err := c.query.err(); err != nil {
 		return nil, err
 	}
+	if filter.Wait > 0 {
+		release, err := s.Waiters.Acquire(c.actor)
+		if err != nil {
+			return nil, err
+		}
+		defer release()
+		filter.OnWait = c.setWaiting
+	}
 	return s.Service.Events.List(ctx, c.actor, filter, page)
 }
 

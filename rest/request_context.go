@@ -33,6 +33,7 @@ type requestContext struct {
 	query            *query          // query parameters; nil until parsed
 	connectionCtx    context.Context //nolint:containedctx // of the connection, without the request's timeout
 	stopWatchdog     func()          // stops the database watchdog of the request
+	setWaiting       func(bool)      // pauses it while the request waits for an event
 	writeTimeout     time.Duration   // limit for reading the response once it has begun
 	unlimitedTime    bool            // the response is a stream
 	status           int             // 0 until the response has begun
@@ -109,10 +110,9 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer cancel()
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
-	unwatch := s.cancelWhenDatabaseLost(ctx, giveUp)
-	defer unwatch()
 	c := newRequestContext(w, r)
-	c.stopWatchdog = unwatch
+	c.stopWatchdog, c.setWaiting = s.watchDatabase(giveUp)
+	defer c.stopWatchdog()
 	c.budget = s.BodyBudget
 	c.writeTimeout = cmp.Or(s.WriteTimeout, defaultWriteTimeout)
 	ctx = wal.WithRecorder(ctx, &c.commits)

@@ -17,6 +17,7 @@ import (
 	"go.opentelemetry.io/otel/trace"
 
 	"parapet/internal/errormap"
+	"parapet/internal/gateway"
 	"parapet/internal/upload"
 	"parapet/model"
 	"parapet/model/kernel/actor"
@@ -31,9 +32,10 @@ type Config struct {
 	Authenticate func(ctx context.Context, bearer string) (actor.Actor, error)
 	// CheckReady reports whether requests can be answered now; nil means always.
 	CheckReady func(ctx context.Context) error
-	// PingDatabase reports within 1.5 s whether the database answers. It runs for
-	// requests that take over 400 ms, so that a lost database is reported within 2 s; nil
-	// disables it. It must not use the connections that requests use.
+	// PingDatabase reports within 1.5 s whether the database answers. It runs while
+	// requests take over 400 ms, once for all of them, so that a lost database is
+	// reported within 2 s; nil disables it. It must not use the connections that requests
+	// use.
 	PingDatabase func(ctx context.Context) error
 	// Family is the first segment of the second base address, "parametric" when
 	// empty.
@@ -59,6 +61,8 @@ type Config struct {
 	AddressLimiter Limiter
 	// BodyBudget limits the bytes of concurrently received bodies; nil means no limit.
 	BodyBudget *upload.Budget
+	// Waiters counts the requests that wait for events; nil has no limit.
+	Waiters *gateway.Waiters
 	// WriteTimeout is how long a caller may take to read a response; 30 s when zero.
 	WriteTimeout time.Duration
 	// Tracer records a span for every request; nil records none.
@@ -84,6 +88,7 @@ type server struct {
 	basePaths []string // the base addresses, the short one first
 	mux       *http.ServeMux
 	routes    []route
+	watch     databaseWatch
 }
 
 var familyPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)
@@ -103,7 +108,7 @@ func New(config Config) (http.Handler, error) {
 	if config.Service == nil || config.Authenticate == nil {
 		return nil, errors.New("the REST door needs a service and a way to authenticate")
 	}
-	s := &server{Config: config, basePaths: []string{versionPath, "/" + config.Family + versionPath}, mux: http.NewServeMux()}
+	s := &server{Config: config, basePaths: []string{versionPath, "/" + config.Family + versionPath}, mux: http.NewServeMux(), watch: databaseWatch{ping: config.PingDatabase}}
 	s.setLimiters()
 	s.routes = s.contractRoutes()
 	return s, s.registerHandlers()

@@ -3,7 +3,6 @@ package rest
 import (
 	"context"
 	"errors"
-	"fmt"
 	"io"
 	"net"
 	"net/http"
@@ -13,10 +12,6 @@ import (
 
 	"parapet/model/events"
 )
-
-// slowAfter is the duration after which a request pings the database: with the ping's own
-// time it stays under the 2 s within which a lost database must be reported.
-const slowAfter = 400 * time.Millisecond
 
 // requestedWait returns how long the response may wait for an event: the parameter wait,
 // which only the feed accepts.
@@ -29,29 +24,6 @@ func requestedWait(r *http.Request) time.Duration {
 		return 0
 	}
 	return min(max(0, time.Duration(seconds)*time.Second), events.MaxEventWait)
-}
-
-// errDatabaseLost ends the context of a request whose database does not answer.
-var errDatabaseLost = fmt.Errorf("the database does not answer: %w", context.DeadlineExceeded)
-
-// cancelWhenDatabaseLost cancels the request as soon as its database does not answer. A
-// slow but answering database is waited for. The returned function stops the watchdog.
-func (s *server) cancelWhenDatabaseLost(ctx context.Context, giveUp context.CancelCauseFunc) (stop func()) {
-	if s.PingDatabase == nil {
-		return func() {}
-	}
-	var timer *time.Timer
-	armed := make(chan struct{})
-	timer = time.AfterFunc(slowAfter, func() {
-		<-armed
-		if s.PingDatabase(ctx) != nil {
-			giveUp(errDatabaseLost)
-			return
-		}
-		timer.Reset(slowAfter)
-	})
-	close(armed)
-	return func() { timer.Stop() }
 }
 
 // bodyTimeout limits the arrival of a body: 10 MiB in base64 at 6 Mbit/s. A caller that

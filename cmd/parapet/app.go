@@ -19,6 +19,7 @@ import (
 	"parapet/internal/auth"
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
+	"parapet/internal/gateway"
 	"parapet/internal/tracing"
 	"parapet/internal/upload"
 	"parapet/jobs"
@@ -51,6 +52,7 @@ type app struct {
 	graphql          *graph.Handler
 	jobAdmin         *jobs.RiverUI           // nil without the operator UI
 	operatorHandlers map[string]http.Handler // the operators' pages
+	waiters          *gateway.Waiters
 	metrics          *metrics
 	tracer           trace.Tracer // nil without a collector
 	stopTracing      func()
@@ -60,7 +62,7 @@ type app struct {
 
 // newApp builds the service without starting it. Close it in any case.
 func newApp(ctx context.Context, s settings, keys seal.Keys, log *slog.Logger) (a *app, err error) {
-	a = &app{settings: s, log: log, egressGuard: egress.New(egress.Config{Loopback: s.Loopback})}
+	a = &app{settings: s, log: log, egressGuard: egress.New(egress.Config{Loopback: s.Loopback}), waiters: gateway.NewWaiters(s.PartnerWaiterLimit, s.WaiterLimit)}
 	defer func() {
 		if err != nil {
 			a.closeAll()
@@ -84,6 +86,7 @@ func newApp(ctx context.Context, s settings, keys seal.Keys, log *slog.Logger) (
 	}
 	a.metrics = newMetrics(a.service, a.riverPool, log)
 	a.metrics.registry.MustRegister(replicaCollector{a.db.Replicas})
+	a.metrics.registerWaiters(a.waiters)
 	if err := a.wireWorkers(); err != nil {
 		return a, err
 	}
@@ -132,6 +135,7 @@ func (a *app) wireAPI() error {
 	a.handler, err = rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.partnerLimiter(), AddressLimiter: a.addressLimiter(),
+		Waiters:        a.waiters,
 		BodyBudget:     upload.NewBudget(a.settings.PartnerUploadLimit<<20, a.settings.UploadLimit<<20),
 		SharedHandlers: doors, ObserveRequest: a.metrics.observeRequest, OnDenied: a.service.Audit.RecordRefusal, Tracer: a.tracer,
 		PingDatabase: a.monitor.Alive,
@@ -166,7 +170,7 @@ func (a *app) sharedHandlers() (map[string]http.Handler, error) {
 func (a *app) newGraphQL() (*graph.Handler, error) {
 	config := graph.Config{
 		Service: a.service, Limits: guard.Standard(), HideSchema: !a.settings.Introspection,
-		Streams: graph.Streams{Now: time.Now, Origins: a.settings.Origins},
+		Streams: graph.Streams{Now: time.Now, Origins: a.settings.Origins, Waiters: a.waiters},
 	}
 	config.Limits.Cost = a.settings.QueryCost
 	if a.settings.SandboxPage {

@@ -64,6 +64,8 @@ type settings struct {
 	AddressRateBurst   int           `env:"PARAPET_UNAUTHENTICATED_RATE_BURST" envDefault:"2000" help:"burst: requests at once from one address without a valid token"`
 	PartnerUploadLimit int64         `env:"PARAPET_UPLOADS_PER_PARTNER" envDefault:"64" help:"MiB of request bodies of one partner that are received at once, on each node; at least 16"`
 	UploadLimit        int64         `env:"PARAPET_UPLOADS" envDefault:"512" help:"MiB of request bodies that are received at once, on each node; at least 16"`
+	PartnerWaiterLimit int           `env:"PARAPET_WAITERS_PER_PARTNER" envDefault:"10000" help:"subscriptions, sockets and requests with wait of one partner at once, on each node; 26 to 56 KiB of memory each"`
+	WaiterLimit        int           `env:"PARAPET_WAITERS" envDefault:"12000" help:"subscriptions, sockets and requests with wait at once, on each node; each needs a file descriptor too"`
 	Introspection      bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether introspection is allowed; false: it is refused, and errors suggest no names"`
 	TrustedQueries     string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest of Apollo's or Relay's tools, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
 	QueryCost          int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"highest cost of a GraphQL operation: the number of records that it can return"`

@@ -13,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"parapet/internal/gateway"
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/model"
@@ -45,6 +46,13 @@ func newMetrics(service *model.Service, river *pgxpool.Pool, log *slog.Logger) *
 		m.requestDurations, m.jobDurations, &healthCollector{service: service, riverPool: river, log: log})
 	m.registry.MustRegister(jobs.RailMetrics()...)
 	return m
+}
+
+// registerWaiters shows the callers that wait for events in this process.
+func (m *metrics) registerWaiters(waiters *gateway.Waiters) {
+	m.registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+		Name: "parapet_waiters", Help: "Subscriptions, sockets and requests with wait that are open on this node.",
+	}, func() float64 { return float64(waiters.Count()) }))
 }
 
 // httpMethods are the values of the label method, because a caller can invent any other.

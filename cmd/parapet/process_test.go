@@ -36,7 +36,7 @@ type processGroup struct {
 }
 
 // newProcessGroup returns a group without processes.
-func newProcessGroup(t *testing.T, settings ...string) *processGroup {
+func newProcessGroup(t testing.TB, settings ...string) *processGroup {
 	t.Helper()
 	return newProcessGroupOn(t, modeltest.New(t), settings...)
 }

@@ -35,6 +35,9 @@ type Filter struct {
 	Types      []event.Type  // any of these
 	Subject    string        // id of the record that the events are about
 	Wait       time.Duration // how long to wait for the first event when there is none; at most MaxEventWait
+	// OnWait is called when a read with Wait begins to wait (true) and before it reads
+	// again (false); nil is allowed. A waiting read does not need the database.
+	OnWait func(waiting bool)
 }
 
 // SequencedEvent is an event that the relay has numbered.
@@ -115,7 +118,14 @@ func (s *Service) readPage(ctx context.Context, caller actor.Actor, f *Filter, s
 	if err != nil {
 		return nil, fmt.Errorf("position in the feed: %w", err)
 	}
+	onWait := f.OnWait
+	if onWait == nil {
+		onWait = func(bool) {}
+	}
+	defer onWait(false)
 	err = store.Local[Notifier](s.Store).WaitUntil(ctx, s.Store, f.Partner, f.Wait, func(head int64) (bool, error) {
+		onWait(false)
+		defer func() { onWait(len(rows) == 0) }()
 		var err error
 		if head, err = s.knownHead(ctx, f.Partner, head); err != nil || head <= after {
 			return false, err
