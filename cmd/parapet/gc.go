@@ -1,6 +1,7 @@
 package main
 
 import (
+	"os"
 	"runtime"
 	"runtime/debug"
 	runtimemetrics "runtime/metrics"
@@ -21,8 +22,11 @@ const (
 // gcInputs are the sizes in bytes of which the percentage is a share.
 var gcInputs = []string{"/gc/heap/live:bytes", "/gc/scan/stack:bytes", "/gc/scan/globals:bytes"}
 
-// tuneGC sets the percentage now and after each collection.
+// tuneGC sets the percentage now and after each collection, unless GOGC is set.
 func tuneGC() {
+	if os.Getenv("GOGC") != "" {
+		return
+	}
 	tuner := &gcTuner{}
 	for _, name := range gcInputs {
 		tuner.samples = append(tuner.samples, runtimemetrics.Sample{Name: name})

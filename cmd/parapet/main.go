@@ -45,9 +45,7 @@ func allCommands() []command {
 
 func main() {
 	time.Local = time.UTC // pgx returns local times; the service uses UTC only
-	if os.Getenv("GOGC") == "" {
-		tuneGC()
-	}
+	tuneGC()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	if err := runCommand(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {

@@ -42,6 +42,7 @@ func TestMain(m *testing.M) {
 // runServeForTests runs serve with the development switches, which serve refuses.
 func runServeForTests() error {
 	time.Local = time.UTC // as in main
+	tuneGC()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	s, err := loadSettings()

@@ -64,7 +64,7 @@ func (s *stormServer) openStorm(b *testing.B, book string) *storm {
 		on conflict (name) do update set last_full_check_at = now()`)
 	require.NoError(b, err)
 	made := &storm{group: b, processGroup: newProcessGroupOn(b, bundle, "PARAPET_RAIL_BATCH=500", "PARAPET_CONNECTIONS=20",
-		"PARAPET_LOOPBACK_TARGETS=true", "PARAPET_REHEARSAL=true", fmt.Sprint("GOGC=", gcPercent))}
+		"PARAPET_LOOPBACK_TARGETS=true", "PARAPET_REHEARSAL=true")}
 	made.process = made.startProcess(b, "rehearsal")
 	return made
 }
