@@ -29,6 +29,7 @@ var pureCallbacks = map[string]string{
 	"model/kernel/replica/server.go.do":                  "it reads rows of the database",
 	"model/kernel/replica/set.go.do":                     "it reads rows of the database",
 	"model/events/notifier.go.try":                       "it begins its own transactions",
+	"model/insight/progress/shared_read.go.load":         "it reads rows of the database",
 	"model/partners/partner_cache.go.load":               "it reads rows of the database",
 	"model/events/shared_read.go.read":                   "it reads events of the database",
 	"model/hazard/occurrence/feed_poll.go.find":          "it looks for an instant in observations that were read before",

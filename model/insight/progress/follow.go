@@ -34,11 +34,7 @@ func (s *Service) Follow(ctx context.Context, caller actor.Actor, id string) (*C
 	if err != nil {
 		return nil, err
 	}
-	key := feedKey{occurrence: id}
-	if tenant := store.TenantArg(caller); tenant != nil {
-		key.partner = *tenant
-	}
-	return &Cursor{service: s, caller: caller, key: key, first: first}, nil
+	return &Cursor{service: s, caller: caller, key: newKey(caller, id), first: first}, nil
 }
 
 // Next returns the progress at once, and then after each change. After a settled progress

@@ -77,11 +77,28 @@ func (s *Service) Get(ctx context.Context, caller actor.Actor, id string) (*wire
 	return store.OneOrNotFound[wire.OccurrenceProgress](store.ResourceOccurrence, id)(s.ByID(ctx, caller, []string{id}))
 }
 
-// ByID returns the progress of the occurrences that the actor may see, by id.
+// ByID returns the progress of the occurrences that the actor may see, by id. Readers of
+// one occurrence share expensive reads, so its figures may be up to a second old; callers
+// must not change them.
 func (s *Service) ByID(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.OccurrenceProgress, error) {
 	if err := s.Authorize(ctx, caller, actor.ScopeClaimsRead); err != nil {
 		return nil, err
 	}
+	if len(ids) != 1 {
+		return s.load(ctx, caller, ids)
+	}
+	found, err := store.Local[sharedReads](s.Store).get(ctx, newKey(caller, ids[0]), func() (*wire.OccurrenceProgress, error) {
+		all, err := s.load(ctx, caller, ids)
+		return all[ids[0]], err
+	})
+	if found == nil || err != nil {
+		return nil, err
+	}
+	return map[string]*wire.OccurrenceProgress{ids[0]: found}, nil
+}
+
+// load reads the progress of the occurrences that the actor may see, by id.
+func (s *Service) load(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.OccurrenceProgress, error) {
 	var rows []row
 	own := func(column string) string {
 		return strings.ReplaceAll(store.TenantPredicate(caller), "?TableAlias.partner", column)
