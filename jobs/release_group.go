@@ -24,7 +24,10 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	if wait := w.gate.waitTime(ctx, to); wait > 0 {
 		return false, river.JobSnooze(wait)
 	}
-	if !w.hasTimeForGroup(ctx) {
+	size, ok := w.pace.acquire(ctx, size)
+	unused := size
+	defer func() { w.pace.giveBack(unused) }()
+	if !ok || !w.hasTimeForGroup(ctx) {
 		return false, river.JobSnooze(0)
 	}
 	intended := w.readClock() // before the leases begin, so it is not later than their start
@@ -36,6 +39,7 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 		return group.More, group.Stuck
 	}
 	w.reachStep(stepLeased)
+	unused -= len(group.Orders)
 	answers := w.callGroup(ctx, to, group.Orders, intended)
 	w.reachStep(stepAnswered)
 	ended, err := w.service.Releases.EndReleaseGroup(ctx, to.Name(), group.Orders, answers)

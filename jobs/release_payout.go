@@ -84,6 +84,7 @@ type releasePayout struct {
 	onStep  func(releaseStep) // tests stop a worker here; nil in production
 	now     func() time.Time  // nil is time.Now
 	gate    *railGate         // nil never closes
+	pace    *railPace         // nil has no limit
 
 	advancedAt atomic.Int64 // when payouts of other partners were last moved ahead, in Unix nanoseconds
 }
@@ -94,6 +95,11 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[payouts.Release
 	if wait := w.gate.waitTime(ctx, w.rail); wait > 0 {
 		return river.JobSnooze(wait)
 	}
+	taken, ok := w.pace.acquire(ctx, 1)
+	if !ok {
+		return river.JobSnooze(0)
+	}
+	defer func() { w.pace.giveBack(taken) }()
 	w.advanceOthers(ctx, job.Args.Partner)
 	intended := w.readClock() // before the lease begins, hence never later than it
 	order, wait, err := w.service.Releases.BeginRelease(ctx, IdentityOf(w.rail), job.Args.Partner, job.Args.ID)
@@ -106,6 +112,7 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[payouts.Release
 		return nil
 	}
 	w.reachStep(stepLeased)
+	taken = 0 // it is used
 	answer := w.callRail(ctx, order, intended.Add(order.Lease))
 	w.reachStep(stepAnswered)
 	ended, err := recordAnswer(ctx, w.service, w.log, w.rail, order, answer)

@@ -40,7 +40,7 @@ const (
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queueSlices: {MaxWorkers: 2}, queuePayouts: {MaxWorkers: 16}, queueAccounts: {MaxWorkers: 8}, queueBatches: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(operations.DueWorkKinds())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queueSlices: {MaxWorkers: 2}, queuePayouts: {MaxWorkers: 32}, queueAccounts: {MaxWorkers: 8}, queueBatches: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(operations.DueWorkKinds())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueFailing: {MaxWorkers: 20},
 }
 
@@ -99,6 +99,9 @@ type Config struct {
 	Pool    *pgxpool.Pool
 	Service *model.Service
 	Rail    rail.Rail
+	// RailRate is the highest number of orders a second that this process sends to a rail
+	// by calls; 0: no limit.
+	RailRate int
 	// FileInterval is how often a file-based rail writes accepted orders.
 	FileInterval time.Duration
 	Feeds        []Feed        // polled; empty means none
@@ -160,7 +163,7 @@ func (c Config) registerWorkers() *river.Workers {
 	river.AddWorker(workers, river.WorkFunc(func(ctx context.Context, job *river.Job[payouts.ReevaluatePayouts]) error {
 		return c.Service.Payouts.Reevaluate(ctx, job.Args)
 	}))
-	single := &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now)}
+	single := &releasePayout{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, gate: newRailGate(time.Now), pace: newRailPace(c.RailRate, time.Now)}
 	river.AddWorker(workers, single)
 	river.AddWorker(workers, &releaseBatch{service: c.Service, rail: c.Rail, log: c.Log, tracer: c.Tracer, single: single})
 	river.AddWorker(workers, &writeFiles{service: c.Service, rail: c.Rail})

@@ -112,7 +112,7 @@ func (a *app) wireWorkers() error {
 		return err
 	}
 	a.workers, err = jobs.NewWorkers(jobs.Config{
-		Pool: a.riverPool, Service: a.service, Rail: payment, FileInterval: a.settings.RailFilesEvery,
+		Pool: a.riverPool, Service: a.service, Rail: payment, RailRate: a.settings.RailRate, FileInterval: a.settings.RailFilesEvery,
 		Feeds: feeds, Fetch: &feed.Fetcher{Client: a.egressGuard.Client(feed.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
 		Sender: &webhook.Sender{Client: a.egressGuard.Client(webhook.Timeout), Now: time.Now}, ObserveJob: a.metrics.observeJob, Tracer: a.tracer,
 	})

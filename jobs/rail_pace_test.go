@@ -1,0 +1,112 @@
+package jobs
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/riverqueue/river"
+	"github.com/stretchr/testify/require"
+
+	"parapet/jobs/rail"
+	"parapet/model/payouts"
+)
+
+func TestRailPaceLimitsOrdersPerSecond(t *testing.T) {
+	t.Parallel()
+	for most, workers := range map[int]int{1: 32, 1000: 3} {
+		synctest.Test(t, func(t *testing.T) {
+			pace := newRailPace(100, time.Now)
+			began, sent := time.Now(), 0
+			var mu sync.Mutex
+			var all sync.WaitGroup
+			for range workers {
+				all.Go(func() {
+					for time.Since(began) < 10*time.Second {
+						taken, ok := pace.acquire(t.Context(), most)
+						if !ok {
+							t.Error("a turn comes within seconds")
+							return
+						}
+						mu.Lock()
+						sent += taken
+						mu.Unlock()
+					}
+				})
+			}
+			all.Wait()
+			seconds := time.Since(began).Seconds()
+			require.InDelta(t, 100+100*seconds, float64(sent), 101, "%d at a time", most) // a second's orders at once, then the rate
+		})
+	}
+}
+
+func TestRailPaceReturnsWhatWasNotSentAndEndsWaits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		pace := newRailPace(1, time.Now)
+		taken, ok := pace.acquire(t.Context(), 1)
+		require.True(t, ok)
+		pace.giveBack(taken)
+		began := time.Now()
+		_, ok = pace.acquire(t.Context(), 1)
+		require.True(t, ok)
+		require.Zero(t, time.Since(began), "the first was given back")
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		_, ok = pace.acquire(ctx, 1)
+		require.False(t, ok)
+		var none *railPace
+		taken, ok = none.acquire(ctx, 7)
+		require.Equal(t, []any{7, true}, []any{taken, ok})
+	})
+}
+
+// Orders above the rate stay in the queue and are no failures.
+func TestReleasesWaitForTheRateOfTheRail(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	fleet := s.createPendingPayouts(5)
+	at := time.Now()
+	worker := &releasePayout{service: s.Service, rail: s.rail, log: s.newLogger(), pace: newRailPace(2, func() time.Time { return at })}
+	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+	defer cancel()
+	for i, payout := range fleet {
+		err := worker.Work(ctx, &river.Job[payouts.ReleasePayout]{Args: payout})
+		if i < 2 {
+			require.NoError(t, err)
+			continue
+		}
+		cancel()
+		isSnoozed(t, err)
+	}
+	require.Equal(t, 2, s.countRows("payouts where status = 'released'"))
+	require.Equal(t, 3, s.countRows("payouts where status = 'pending'"))
+	require.Equal(t, 2, s.countRows("payout_attempts"))
+}
+
+// A rail without batches gets 32 calls at once; each waits until all are there.
+func TestThirtyTwoCallsOfARailAreInFlight(t *testing.T) {
+	t.Parallel()
+	const most = 32
+	s := newFixture(t)
+	fleet := s.createPendingPayouts(most + 8)
+	var inFlight atomic.Int64
+	together := make(chan struct{})
+	queue := s.startQueue(&wrappedRail{Rail: s.rail, send: func(ctx context.Context, i rail.Instruction) rail.Result {
+		if inFlight.Add(1) == most {
+			close(together)
+		}
+		select {
+		case <-together:
+		case <-ctx.Done():
+			t.Error("fewer calls are in flight")
+		}
+		return s.rail.Send(ctx, i)
+	}})
+	queue.insert(inserted(fleet))
+	s.requireEventually(func() bool { return s.countRows("payouts where status = 'released'") == len(fleet) }, "all are released")
+}
