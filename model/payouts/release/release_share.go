@@ -17,8 +17,9 @@ import (
 // queue at a time; overdue payouts are not counted.
 const maxAheadPerPartner = 4
 
-// AdvanceOtherPartners moves payouts of all partners except one ahead in the queue: the
-// queue is first come, first served, and one partner may have queued thousands. For
+// AdvanceOtherPartners moves payouts of all partners except one ahead in the queue, and
+// that one's payouts of small events: the queue is first come, first served, and one
+// partner may have queued thousands. For
 // each partner it moves the payouts that have been due for longest, at most
 // maxAheadPerPartner at a time, so that few payouts are ahead. It returns the number
 // moved. Safe for concurrent use.
@@ -29,12 +30,17 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 			Partner string
 		}
 		err := tx.NewRaw(`update payouts set requeued_at = ?0 where (id, partner) in (
-				select po.id, po.partner from payouts po join (
+				select po.id, po.partner from payouts po join ((
 					select first.id, first.place from partners pt cross join lateral (
 						select id, requeued_at, row_number() over (order by next_attempt_at, id) as place from payouts
 						where partner = pt.slug and status = 'pending' and next_attempt_at <= ?0 order by next_attempt_at, id limit ?2) as first
 					where pt.slug <> ?3 and (first.requeued_at is null or first.requeued_at < ?1)
-					order by first.place, random() limit ?4) as ahead on ahead.id = po.id
+					order by first.place, random() limit ?4) union (
+					select first.id, first.place from (
+						select po.id, po.requeued_at, row_number() over (order by po.next_attempt_at, po.id) as place from `+smallEventsSQL+` as small
+						join claims c on c.occurrence_id = small.occurrence_id and c.partner = ?3 join payouts po on po.claim_id = c.id and po.partner = c.partner
+						where po.status = 'pending' and po.next_attempt_at <= ?0 order by po.next_attempt_at, po.id limit ?2) as first
+					where first.requeued_at is null or first.requeued_at < ?1)) as ahead on ahead.id = po.id
 				for no key update of po skip locked)
 			returning id, partner`, tx.Now, tx.Now.Add(-payouts.RequeueAgainAfter), maxAheadPerPartner, partner, store.SweepBatchSize).Scan(ctx, &rows)
 		if err != nil {
@@ -49,12 +55,34 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 	return moved, err
 }
 
+// While one of the recentEvents newest occurrences has more than smallEvent candidates,
+// payouts of those with fewer go ahead of it, also within one partner: a quarter of each
+// batch is theirs. The numbers bound the claims that a batch looks at.
+const (
+	recentEvents = 16
+	smallEvent   = 1000
+)
+
+// smallEventsSQL returns the occurrences whose payouts go ahead; none while there is no
+// large one.
+var smallEventsSQL = fmt.Sprintf(`(with recent as materialized (
+	select occurrence_id, max(candidates) as candidates from (select occurrence_id, candidates from matchings order by occurrence_id desc limit %d) as newest group by 1)
+	select occurrence_id from recent where candidates <= %d and exists (select from recent where candidates > %[2]d))`, recentEvents, smallEvent)
+
+// lockSmallEvents locks the claims of at most limit payouts that are due for small events.
+func lockSmallEvents(ctx context.Context, tx *store.Tx, limit int) (due []claims.ClaimRow, err error) {
+	err = tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &due, "select "+dueClaimColumns+" from "+smallEventsSQL+` as small
+		join claims c on c.occurrence_id = small.occurrence_id join payouts po on po.claim_id = c.id and po.partner = c.partner
+		where po.status = 'pending' and po.next_attempt_at <= $1 order by po.next_attempt_at limit $2 for no key update of c skip locked`, tx.Now, limit)
+	return due, err
+}
+
 // dueClaimColumns are the columns of a claim that a batch needs: those that continue its
 // timeline, and the one that holds its payouts after a retraction.
 const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.timeline_updated_at, c.retraction"
 
 // lockDueClaims locks the claims of at most limit payouts that are due; it skips claims
-// that others have locked. Each partner with due payouts gets an equal share; payouts
+// that others have locked. Up to a quarter is for small events. Each partner with due payouts gets an equal share; payouts
 // that have been due for longest use the rest.
 func lockDueClaims(ctx context.Context, tx *store.Tx, limit int) ([]claims.ClaimRow, error) {
 	var partners int
@@ -63,23 +91,32 @@ func lockDueClaims(ctx context.Context, tx *store.Tx, limit int) ([]claims.Claim
 	if err != nil {
 		return nil, fmt.Errorf("count partners with due payouts: %w", err)
 	}
-	due := make([]claims.ClaimRow, 0, limit)
+	due, err := lockSmallEvents(ctx, tx, max(1, limit/4))
+	if err != nil || len(due) == limit {
+		return due, err
+	}
 	if partners > 1 {
-		err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &due, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
+		shares := make([]claims.ClaimRow, 0, limit-len(due))
+		err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &shares, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
 			select `+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
-			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1 order by po.next_attempt_at limit $2 for no key update of c skip locked) as due limit $3`,
-			tx.Now, max(1, limit/partners), limit)
-		if err != nil || len(due) == limit {
+			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1 and c.id <> all($4) order by po.next_attempt_at limit $2 for no key update of c skip locked) as due limit $3`,
+			tx.Now, max(1, limit/partners), limit-len(due), idsOf(due))
+		if due = append(due, shares...); err != nil || len(due) == limit {
 			return due, err
 		}
-	}
-	locked := make([]uuid.UUID, len(due))
-	for i := range due {
-		locked[i] = due[i].ID
 	}
 	rest := make([]claims.ClaimRow, 0, limit-len(due))
 	err = tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &rest, "select "+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
 		where po.status = 'pending' and po.next_attempt_at <= $1 and c.id <> all($3) order by po.next_attempt_at limit $2 for no key update of c skip locked`,
-		tx.Now, limit-len(due), locked)
+		tx.Now, limit-len(due), idsOf(due))
 	return append(due, rest...), err
+}
+
+// idsOf returns the ids of claims.
+func idsOf(rows []claims.ClaimRow) []uuid.UUID {
+	ids := make([]uuid.UUID, len(rows))
+	for i := range rows {
+		ids[i] = rows[i].ID
+	}
+	return ids
 }

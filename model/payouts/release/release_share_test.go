@@ -78,3 +78,46 @@ func TestFewPayoutsOfEachOtherPartnerStandAhead(t *testing.T) {
 	b.AdvanceClock(2 * time.Minute)
 	require.Equal(t, 4, advance("acme"), "their jobs may have been lost")
 }
+
+// twoEvents makes nine payouts of acme for a large event, due first, and nine for a later
+// one.
+func twoEvents(t *testing.T) (b *modeltest.Bundle, releasedOf func(event string) int) {
+	t.Helper()
+	b = modeltest.New(t)
+	owedToTwo(t, b, 9, 0)
+	b.AdvanceClock(24 * time.Hour)
+	small, _, err := b.Service.Occurrences.RecordObservation(t.Context(), b.Source, modeltest.Quake("us2small", b.Now(), modeltest.Epicentre, "6.4"), false)
+	require.NoError(t, err)
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), occurrence.EvaluateOccurrences{Occurrences: []string{*small.OccurrenceID}}))
+	_, err = b.DB.Pool.Exec(t.Context(), "update matchings set candidates = 100000 where occurrence_id = (select occurrence_id from observations where source_event_id = 'us1000chhc')")
+	require.NoError(t, err)
+	return b, func(event string) (count int) {
+		err := b.DB.Pool.QueryRow(t.Context(), `select count(*) from payouts po join claims c on c.id = po.claim_id and c.partner = po.partner
+			where po.status = 'released' and c.occurrence_id = (select occurrence_id from observations where source_event_id = $1)`, event).Scan(&count)
+		require.NoError(t, err)
+		return count
+	}
+}
+
+func TestPayoutsOfSmallEventGoAheadOfLargeOneOfTheSamePartner(t *testing.T) {
+	t.Parallel()
+	b, releasedOf := twoEvents(t)
+	require.Equal(t, map[string]int{"acme": 8}, releasedBySlice(t, b, 8))
+	require.Equal(t, []int{6, 2}, []int{releasedOf("us1000chhc"), releasedOf("us2small")}, "a quarter of the batch")
+	releasedBySlice(t, b, 8)
+	require.Equal(t, []int{9, 7}, []int{releasedOf("us1000chhc"), releasedOf("us2small")})
+}
+
+func TestSinglePayoutsOfSmallEventStandAheadOfLargeOne(t *testing.T) {
+	t.Parallel()
+	b, releasedOf := twoEvents(t)
+	require.Equal(t, 4, modeltest.Must(b.Service.Releases.AdvanceOtherPartners(t.Context(), "acme")))
+	last, is := b.LastJob().(payouts.ReleasePayout)
+	require.True(t, is)
+	require.True(t, last.HighPriority)
+	order, _, err := b.Service.Releases.BeginRelease(t.Context(), modeltest.ScriptedRail, last.Partner, last.ID)
+	require.NoError(t, err)
+	_, err = b.Service.Releases.EndRelease(t.Context(), modeltest.RailName, order, modeltest.Accepted)
+	require.NoError(t, err)
+	require.Equal(t, []int{0, 1}, []int{releasedOf("us1000chhc"), releasedOf("us2small")})
+}
