@@ -135,9 +135,10 @@ func (s *storm) waitUntilDecided(b *testing.B, city, hits int) {
 	b.Helper()
 	name := modeltest.StormCities[city].Name
 	s.wait(b, "decisions", func() (bool, int) {
-		open := s.count(b, `select count(*) from matching_slices ms join occurrences o on o.id = ms.occurrence_id where o.source_event_id = $1 and ms.done_at is null`, name)
-		done := s.count(b, `select count(*) from matchings ma join occurrences o on o.id = ma.occurrence_id where o.source_event_id = $1 and ma.candidates > 0 and ma.completed_at is not null`, name)
-		return open == 0 && done > 0, -open
+		slices := "select count(*) from matching_slices ms join occurrences o on o.id = ms.occurrence_id where o.source_event_id = $1 and ms.done_at is "
+		open, decided := s.count(b, slices+"null", name), s.count(b, slices+"not null", name)
+		complete := s.count(b, "select count(*) from matchings ma join occurrences o on o.id = ma.occurrence_id where o.source_event_id = $1 and ma.candidates > 0 and ma.completed_at is not null", name)
+		return open == 0 && complete > 0, decided
 	})
 	require.Equal(b, hits, s.count(b, "select count(*) from payouts p join claims c on c.id = p.claim_id join occurrences o on o.id = c.occurrence_id where o.source_event_id = $1", name))
 }
@@ -146,26 +147,26 @@ func (s *storm) waitUntilDecided(b *testing.B, city, hits int) {
 func (s *storm) waitUntilPaid(b *testing.B) {
 	b.Helper()
 	s.wait(b, "releases", func() (bool, int) {
-		waiting := s.count(b, "select count(*) from payouts where status not in ('released', 'reconciled')")
-		return waiting == 0, -waiting
+		released := s.count(b, "select count(*) from payouts where status in ('released', 'reconciled')")
+		return released == s.count(b, "select count(*) from payouts"), released
 	})
 }
 
-// stormInterval is the time between two looks at the progress of a storm, and stormStall
-// the longest time without progress.
+// These constants govern how the progress of a storm is read: at most every stormInterval,
+// in a twentieth of the time, and without progress for at most stormStall.
 const (
 	stormInterval = 100 * time.Millisecond
-	stormStall    = time.Minute
+	stormIdle     = 20
+	stormStall    = 2 * time.Minute
 )
 
 // wait returns when a condition holds. It fails when the progress does not grow for
 // stormStall.
 func (s *storm) wait(b *testing.B, what string, look func() (done bool, progress int)) {
 	b.Helper()
-	tick := time.NewTicker(stormInterval)
-	defer tick.Stop()
 	best, since := 0, time.Now()
 	for first := true; ; first = false {
+		began := time.Now()
 		done, progress := look()
 		if done {
 			return
@@ -174,7 +175,7 @@ func (s *storm) wait(b *testing.B, what string, look func() (done bool, progress
 			best, since = progress, time.Now()
 		}
 		require.Less(b, time.Since(since), stormStall, "%s stall at %d; the log ends: %s", what, best, s.process.log.lastLine())
-		<-tick.C
+		<-time.After(max(stormInterval, stormIdle*time.Since(began)))
 	}
 }
 
