@@ -279,7 +279,7 @@ func TestWaitingRequestOutlastsALateDatabase(t *testing.T) {
 	var lost atomic.Bool
 	pings := make(chan struct{})
 	handler := newHandler(t, func(c *rest.Config) {
-		c.Service, c.PingDatabase = h.Service, func(ctx context.Context) error {
+		c.Service, c.PingDatabase = h.Service, func(context.Context) error {
 			select {
 			case pings <- struct{}{}:
 			case <-time.After(time.Millisecond):

@@ -111,7 +111,7 @@ func (s *server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	ctx, giveUp := context.WithCancelCause(ctx)
 	defer giveUp(nil)
 	c := newRequestContext(w, r)
-	c.stopWatchdog, c.setWaiting = s.watchDatabase(giveUp)
+	c.stopWatchdog, c.setWaiting = s.watchDatabase(giveUp) //nolint:contextcheck // one ping serves all slow requests
 	defer c.stopWatchdog()
 	c.budget = s.BodyBudget
 	c.writeTimeout = cmp.Or(s.WriteTimeout, defaultWriteTimeout)
