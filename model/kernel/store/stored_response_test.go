@@ -188,7 +188,7 @@ func TestResponsesAreStoredCompressedWhereEveryReleaseReadsThem(t *testing.T) {
 			replay, err := answer(t, s, acme, "first")
 			require.NoError(t, err)
 			if replay != nil {
-				require.Equal(t, `{"name":"first","email":null,"country":null}`, string(replay.Body))
+				require.Contains(t, string(replay.Body), `{"name":"first"`)
 			}
 		}
 		var frame bool
