@@ -38,6 +38,8 @@ func BenchmarkStorm(b *testing.B) {
 	var decide time.Duration
 	decided := b.Run("Decide", func(b *testing.B) {
 		small, book := server.openStorm(b, modeltest.SmallBookName), server.openStorm(b, modeltest.BookName)
+		small.hold(b)
+		book.hold(b)
 		b.Run("Sizes", func(b *testing.B) { compareSizes(b, small, book) })
 		b.Run("Staged", func(b *testing.B) { decide = compareDecisions(b, server, book) })
 	})
@@ -54,8 +56,6 @@ func BenchmarkStorm(b *testing.B) {
 // compareSizes decides equally many hits in a small and a large book.
 func compareSizes(b *testing.B, small, large *storm) {
 	hits := *stormHits / 10
-	small.hold(b)
-	large.hold(b)
 	inSmall, inLarge := small.decideHeld(b, 0, hits), large.decideHeld(b, 0, hits)
 	for b.Loop() {
 	}
