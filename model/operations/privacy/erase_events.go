@@ -73,7 +73,7 @@ func (e *erasureRun) redactEvents(ctx context.Context) error {
 		mark := &events.RedactionRow{EventID: row.ID, Partner: e.partner, RedactedAt: e.Now, DataHash: before[:], RedactedHash: after[:]}
 		mark.Signature = ed25519.Sign(key, mark.SignedText())
 		e.QueueInsert(mark)
-		if _, err := e.NewRaw("update events set data = ?, data_hash = ? where id = ? and partner = ?", []byte(redacted), after[:], row.ID, e.partner).Exec(ctx); err != nil {
+		if _, err := e.NewRaw("update events set data = ?, data_hash = ? where id = ? and partner = ?", redacted, after[:], row.ID, e.partner).Exec(ctx); err != nil {
 			return fmt.Errorf("redact event: %w", err)
 		}
 		e.Events++
