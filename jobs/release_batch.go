@@ -38,6 +38,11 @@ type releaseBatch struct {
 func (w *releaseBatch) Work(ctx context.Context, _ *river.Job[payouts.ReleaseBatch]) error {
 	if to, takes := w.rail.(rail.BatchRail); takes {
 		return repeatWhileFull(func() (bool, error) {
+			leave, err := w.service.Bulk.Enter(ctx)
+			if err != nil {
+				return false, err
+			}
+			defer leave()
 			taken, err := w.releaseDueBatch(ctx, to)
 			return taken == releaseBatchSize, err
 		})

@@ -27,11 +27,15 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	size, ok := w.pace.acquire(ctx, size)
 	unused := size
 	defer func() { w.pace.giveBack(unused) }()
-	if !ok || !w.hasTimeForGroup(ctx) {
+	if !ok {
 		return false, river.JobSnooze(0)
 	}
-	intended := w.readClock() // before the leases begin, so it is not later than their start
-	group, err := w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), size)
+	leave, err := w.service.Bulk.Enter(ctx)
+	if err != nil {
+		return false, err
+	}
+	group, intended, err := w.beginGroup(ctx, to, size)
+	leave() // before the call, which is no work of this process
 	switch {
 	case err != nil:
 		return false, err
@@ -52,6 +56,17 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	w.reachStep(stepRecorded)
 	unsent := slices.ContainsFunc(answers, func(a payouts.RailAnswer) bool { return a.Outcome == payouts.OutcomeNotSent })
 	return unsent || group.More, nil // while the rail cannot be reached, the gate delays the next call
+}
+
+// beginGroup stores the orders of a group. intended is an instant before their leases
+// begin.
+func (w *releasePayout) beginGroup(ctx context.Context, to rail.GroupRail, size int) (group release.ReleaseGroup, intended time.Time, err error) {
+	if !w.hasTimeForGroup(ctx) {
+		return group, intended, river.JobSnooze(0)
+	}
+	intended = w.readClock()
+	group, err = w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), size)
+	return group, intended, err
 }
 
 // groupTime is the time that a group may take: the call, and the transactions before and

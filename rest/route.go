@@ -284,6 +284,7 @@ func (s *server) authenticateAndLimit(ctx context.Context, c *requestContext, au
 		if err := c.checkRateLimit(ctx, s.Limiter, limiterKey(c.actor)); err != nil {
 			return err
 		}
+		s.Service.Bulk.CountRequest()
 		return c.checkReadAfter()
 	}
 	if status := errormap.MeaningOf(apperr.CodeOf(err)).Status; s.AddressLimiter != nil && !c.countedByAddress && status == http.StatusUnauthorized {

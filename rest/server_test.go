@@ -14,6 +14,7 @@ import (
 	"parapet/model"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/rest"
 )
 
@@ -21,7 +22,7 @@ import (
 // answered before the domain reads or writes.
 func newHandler(t *testing.T, change func(*rest.Config)) http.Handler {
 	t.Helper()
-	config := rest.Config{Service: new(model.Service), Authenticate: authenticateTestToken, Development: true}
+	config := rest.Config{Service: &model.Service{Store: new(store.Store)}, Authenticate: authenticateTestToken, Development: true}
 	if change != nil {
 		change(&config)
 	}

@@ -115,6 +115,11 @@ func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) 
 // slice also when it fails or panics, and nil if none is due.
 func (s *Service) lockAndDecide(ctx context.Context, occurrences []uuid.UUID) (slice *SliceRow, err error) {
 	defer recoverPanic(&err)
+	leave, err := s.Bulk.Enter(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
 		if slice, err = lockNextSlice(ctx, tx, occurrences); err != nil || slice == nil {
 			return err

@@ -17,6 +17,7 @@ import (
 	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/replica"
 	"parapet/model/kernel/seal"
 )
@@ -36,6 +37,7 @@ type Store struct {
 	Development bool // rehearsals are allowed; a production server refuses them
 	hooks       Hooks
 	locals      sync.Map // reflect.Type → *T, see Local
+	Bulk        pacing.BulkGate
 }
 
 // Config holds what a store works with.

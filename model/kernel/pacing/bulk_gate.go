@@ -1,0 +1,80 @@
+// Package pacing limits the bulk work of a process while the process answers requests.
+//
+// A large event occupies every processor of its machine and of a small database server:
+// on two cores, POST /quotes took a second at the 99th percentile during an event of
+// 20,000 claims. With one piece of bulk work at a time it takes 20 to 35 ms, and the
+// event takes about half as long again (make bench/storm, BenchmarkStorm/Pay/Quotes).
+package pacing
+
+import (
+	"context"
+	"runtime"
+	"sync"
+	"time"
+)
+
+// A process answers requests while it has counted minRequests or more in the present and
+// the previous period.
+const (
+	period      = time.Second
+	minRequests = 3
+)
+
+// BulkGate admits pieces of bulk work, such as a slice of an event or a group of payouts:
+// one for every two processors while the process answers requests, any number otherwise.
+// The zero value is ready. A BulkGate may be used concurrently and must not be copied.
+type BulkGate struct {
+	// Now returns the time; nil means time.Now. Set it before the first use.
+	Now func() time.Time
+
+	turnsMade sync.Once
+	turns     chan struct{}
+
+	mu                sync.Mutex
+	began             time.Time // of the present period
+	present, previous int       // requests
+}
+
+// CountRequest counts a request of a client.
+func (g *BulkGate) CountRequest() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.movePeriod()
+	g.present++
+}
+
+// Enter waits until a piece of bulk work may begin. The caller calls leave when the piece
+// ends, and holds no transaction while it waits. The error is that of ctx.
+func (g *BulkGate) Enter(ctx context.Context) (leave func(), err error) {
+	if !g.answersRequests() {
+		return func() {}, ctx.Err()
+	}
+	g.turnsMade.Do(func() { g.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)) })
+	select {
+	case g.turns <- struct{}{}:
+		return func() { <-g.turns }, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	}
+}
+
+func (g *BulkGate) answersRequests() bool {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.movePeriod()
+	return g.present+g.previous >= minRequests
+}
+
+// movePeriod begins a new period when the present one has ended. The caller holds mu.
+func (g *BulkGate) movePeriod() {
+	now := time.Now
+	if g.Now != nil {
+		now = g.Now
+	}
+	switch age := now().Sub(g.began); {
+	case age >= 2*period:
+		g.previous, g.present, g.began = 0, 0, now()
+	case age >= period:
+		g.previous, g.present, g.began = g.present, 0, g.began.Add(period)
+	}
+}

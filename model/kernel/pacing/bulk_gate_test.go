@@ -1,0 +1,97 @@
+package pacing_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/kernel/pacing"
+)
+
+// gateAt returns a gate whose clock is set by the test.
+func gateAt(start time.Time) (gate *pacing.BulkGate, now *time.Time) {
+	now = &start
+	return &pacing.BulkGate{Now: func() time.Time { return *now }}, now
+}
+
+// turnsOf returns how many pieces of bulk work a gate admits at the same time, up to most.
+func turnsOf(t *testing.T, gate *pacing.BulkGate, most int) (admitted int) {
+	t.Helper()
+	for range most {
+		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
+		leave, err := gate.Enter(ctx)
+		cancel()
+		if err != nil {
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			return admitted
+		}
+		t.Cleanup(leave)
+		admitted++
+	}
+	return admitted
+}
+
+var shared = max(1, runtime.GOMAXPROCS(0)/2)
+
+func TestBulkWorkIsUnlimitedWithoutRequests(t *testing.T) {
+	t.Parallel()
+	gate, _ := gateAt(time.Now())
+	gate.CountRequest()
+	gate.CountRequest()
+	require.Equal(t, shared+3, turnsOf(t, gate, shared+3), "two requests do not limit bulk work")
+}
+
+func TestBulkWorkLeavesProcessorsToRequests(t *testing.T) {
+	t.Parallel()
+	for name, next := range map[string]time.Duration{"at once": 0, "in the next period": 1999 * time.Millisecond} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			gate, now := gateAt(time.Now())
+			for range 3 {
+				gate.CountRequest()
+			}
+			*now = now.Add(next)
+			require.Equal(t, shared, turnsOf(t, gate, shared+3))
+		})
+	}
+}
+
+func TestBulkWorkIsUnlimitedAgainAfterRequests(t *testing.T) {
+	t.Parallel()
+	gate, now := gateAt(time.Now())
+	for range 3 {
+		gate.CountRequest()
+	}
+	*now = now.Add(2 * time.Second)
+	require.Equal(t, shared+3, turnsOf(t, gate, shared+3))
+}
+
+func TestRequestsOfTwoPeriodsCount(t *testing.T) {
+	t.Parallel()
+	gate, now := gateAt(time.Now())
+	gate.CountRequest()
+	gate.CountRequest()
+	*now = now.Add(time.Second)
+	gate.CountRequest()
+	require.Equal(t, shared, turnsOf(t, gate, shared+3))
+	*now = now.Add(time.Second) // only the third request counts now
+	fresh, err := gate.Enter(t.Context())
+	require.NoError(t, err)
+	fresh()
+}
+
+func TestBulkWorkContinuesWhenATurnEnds(t *testing.T) {
+	t.Parallel()
+	gate, _ := gateAt(time.Now())
+	for range 3 {
+		gate.CountRequest()
+	}
+	for range 3 * shared {
+		leave, err := gate.Enter(t.Context())
+		require.NoError(t, err)
+		leave()
+	}
+}
