@@ -6,6 +6,7 @@
 //	subject                                        package
 //	products, prices, quotes                       quoting, quoting/catalog, quoting/product, quoting/pricing
 //	binding, policies, capacities, moratoria       underwriting, underwriting/capacity
+//	registered sources and their health            hazard/sources
 //	observations and occurrences                   hazard, hazard/occurrence
 //	whether and how much a trigger pays            hazard/trigger
 //	claims and duplicates of claims                claims, claims/adjudication, internal/rules

@@ -11,6 +11,7 @@ import (
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/sources"
 	"parapet/model/insight/portfolio"
 	"parapet/model/insight/progress"
 	"parapet/model/insight/scenario"
@@ -71,6 +72,7 @@ type Service struct {
 	Quotes         *quoting.Service
 	Capacity       *capacity.Service
 	Policies       *underwriting.Service
+	Sources        *sources.Service
 	Occurrences    *occurrence.Service
 	Claims         *claims.Service
 	Adjudication   *adjudication.Service
@@ -111,6 +113,7 @@ func New(c Config) (*Service, error) {
 		Quotes:         quoting.New(s, c.History),
 		Capacity:       capacity.New(s),
 		Policies:       underwriting.New(s),
+		Sources:        sources.New(s),
 		Occurrences:    occurrence.New(s, c.RehearsalClock),
 		Claims:         claims.New(s),
 		Adjudication:   adjudication.New(s),

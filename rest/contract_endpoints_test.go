@@ -106,6 +106,7 @@ func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 		{"GET", "/quotes", "", actor.ScopeQuotesRead, 200, 200},
 		{"GET", "/policies", "", actor.ScopePoliciesRead, 200, 200},
 		{"GET", "/claims?policy_id=" + policy.ID, "", actor.ScopeClaimsRead, 200, 200},
+		{"GET", "/sources", "", actor.ScopePoliciesRead, 200, 200},
 		{"GET", "/products", "", actor.ScopeProductsRead, 200, 200},
 		{"GET", "/products/quake-circle", "", actor.ScopeProductsRead, 200, 200},
 		{"GET", of + "/payouts", "", actor.ScopeClaimsRead, 200, 404},

@@ -81,6 +81,7 @@ func (s *goldenRun) readProgress(t *testing.T) {
 	t.Helper()
 	claims := decodeRecord[wire.List[wire.Claim]](t, s.get(t, "/v1/claims")).Data
 	s.callAndRecord(t, "getOccurrenceProgress", 200, "GET", "/occurrences/"+claims[len(claims)-1].Occurrence.ID+"/progress", "")
+	s.callAndRecord(t, "listSources", 200, "GET", "/sources?limit=1", "")
 }
 
 // callAndRecord makes one call of the scenario and records it.

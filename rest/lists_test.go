@@ -23,7 +23,7 @@ func TestListFilters(t *testing.T) {
 		"/quotes?product=rain-excess": 0, "/quotes?partner_reference=ours+%26+theirs": 1, "/quotes?created_from=" + from: 2, "/quotes?created_to=" + from: 0,
 		"/policies": 1, "/policies?status=active&product=quake-circle": 1, "/policies?status=archived": 0,
 		"/claims": 1, "/claims?policy_id=" + policy.ID: 1, "/claims?policy_id=pol_01h455vb4pex5vsknk084sn02q": 0, "/claims?product=quake-circle": 1, "/claims?status=declined": 0,
-		"/products": len(product.Shipped()), "/claims/" + claim.ID + "/payouts": 1,
+		"/products": len(product.Shipped()), "/sources": 4, "/claims/" + claim.ID + "/payouts": 1,
 	} {
 		list := decodeRecord[wire.List[map[string]any]](t, h.get(t, "/v1"+query))
 		require.Len(t, list.Data, found, query)

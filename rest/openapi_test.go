@@ -28,6 +28,7 @@ var contractScopes = map[string]actor.Scope{
 	"GET /quotes":                                                actor.ScopeQuotesRead,
 	"GET /policies":                                              actor.ScopePoliciesRead,
 	"GET /claims":                                                actor.ScopeClaimsRead,
+	"GET /sources":                                               actor.ScopePoliciesRead,
 	"GET /products":                                              actor.ScopeProductsRead,
 	"GET /products/{key}":                                        actor.ScopeProductsRead,
 	"GET /claims/{claim_id}/payouts":                             actor.ScopeClaimsRead,

@@ -17,7 +17,7 @@ var idPrefixes = map[string]string{
 }
 
 // withoutPartner lists records that belong to no partner.
-var withoutPartner = map[string]bool{"product": true, "occurrence": true, "observation": true}
+var withoutPartner = map[string]bool{"product": true, "source": true, "occurrence": true, "observation": true}
 
 // freeformMembers are the members whose content partners or products define.
 var freeformMembers = map[string]bool{"context": true, "context_schema": true, "metadata": true, "examples": true}
@@ -61,7 +61,7 @@ func requireRecordHeader(t *testing.T, what, kind string, record map[string]any)
 		require.Contains(t, record, name, "%s: %s", what, kind)
 	}
 	require.Equal(t, withoutPartner[kind], record["partner"] == nil, "%s: %s", what, kind)
-	if kind == "product" { // its id is its key
+	if kind == "product" || kind == "source" { // its id is its key or name
 		return
 	}
 	found := typeIDPattern.FindStringSubmatch(record["id"].(string))

@@ -110,6 +110,8 @@ func (s *server) observationRoutes() []route {
 			describedAs("getOccurrence", "Observations", "Read an occurrence", "One event, made of all observations of it. Claims refer to it. It belongs to no partner."),
 		getRoute("/occurrences/{occurrence_id}/progress", actor.ScopeClaimsRead, s.getOccurrenceProgress).
 			describedAs("getOccurrenceProgress", "Observations", "Read the progress of an occurrence", "How many policies an occurrence may affect and how many of them were decided, the claims, and the money that is owed, on its way, blocked and released, by partner and currency. A partner sees its own policies only. Counting 100,000 claims takes a few tenths of a second: wait a second between two requests."),
+		listRoute("/sources", actor.ScopePoliciesRead, s.getSources).
+			describedAs("listSources", "Observations", "List the sources", "The registered sources of observations, by name, and their health: the last reading, and how many of your policies have a claim that waits for the source."),
 		createOrFindRoute("/observations", actor.ScopeObservationsWrite, s.recordObservations).returnsOn201(reflect.TypeFor[wire.Observation]()).
 			describedAs("createObservations", "Observations", "Report what was measured", "One observation is answered 201, or 200 when nothing changed. A batch of up to 1000 under observations is answered 200 with a result for each."),
 		createOrFindRoute("/sandbox/observations", actor.ScopeClaimsWrite, s.recordSandboxObservations).returnsOn201(reflect.TypeFor[wire.Observation]()).sandboxOnly().

@@ -778,6 +778,7 @@ type ComplexityRoot struct {
 		RecordObservations           func(childComplexity int, input node.RecordObservationsInput) int
 		RecordPayoutMethod           func(childComplexity int, input node.RecordPayoutMethodInput) int
 		RegisterPartner              func(childComplexity int, input node.RegisterPartnerInput) int
+		RegisterSource               func(childComplexity int, input node.RegisterSourceInput) int
 		RehearseObservations         func(childComplexity int, input node.RecordObservationsInput) int
 		ReleasePayout                func(childComplexity int, input node.ReleasePayoutInput) int
 		ResolvePayout                func(childComplexity int, input node.ResolvePayoutInput) int
@@ -1278,6 +1279,8 @@ type ComplexityRoot struct {
 		ReleaseResumption        func(childComplexity int, id string) int
 		ReleaseResumptions       func(childComplexity int) int
 		ReleaseStops             func(childComplexity int) int
+		Source                   func(childComplexity int, name string) int
+		Sources                  func(childComplexity int, first *int, after *string) int
 		Statement                func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
 		Viewer                   func(childComplexity int) int
 		WebhookEndpoint          func(childComplexity int, id string) int
@@ -1399,6 +1402,11 @@ type ComplexityRoot struct {
 	RegisterPartnerPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Partner          func(childComplexity int) int
+	}
+
+	RegisterSourcePayload struct {
+		ClientMutationID func(childComplexity int) int
+		Source           func(childComplexity int) int
 	}
 
 	RehearseObservationsPayload struct {
@@ -1527,6 +1535,34 @@ type ComplexityRoot struct {
 		ClientMutationID func(childComplexity int) int
 		Matched          func(childComplexity int) int
 		Skipped          func(childComplexity int) int
+	}
+
+	Source struct {
+		AgeSeconds      func(childComplexity int) int
+		CreatedAt       func(childComplexity int) int
+		Enabled         func(childComplexity int) int
+		LastReadingAt   func(childComplexity int) int
+		Name            func(childComplexity int) int
+		OutageSince     func(childComplexity int) int
+		Perils          func(childComplexity int) int
+		PoliciesWaiting func(childComplexity int) int
+		Stages          func(childComplexity int) int
+		TokenSubjects   func(childComplexity int) int
+		UpdatedAt       func(childComplexity int) int
+		Version         func(childComplexity int) int
+	}
+
+	SourceConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	SourceEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	Statement struct {
@@ -4836,6 +4872,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RegisterPartner(childComplexity, args["input"].(node.RegisterPartnerInput)), true
+	case "Mutation.registerSource":
+		if e.ComplexityRoot.Mutation.RegisterSource == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_registerSource_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RegisterSource(childComplexity, args["input"].(node.RegisterSourceInput)), true
 	case "Mutation.rehearseObservations":
 		if e.ComplexityRoot.Mutation.RehearseObservations == nil {
 			break
@@ -7306,6 +7353,28 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.ReleaseStops(childComplexity), true
+	case "Query.source":
+		if e.ComplexityRoot.Query.Source == nil {
+			break
+		}
+
+		args, err := ec.field_Query_source_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Source(childComplexity, args["name"].(string)), true
+	case "Query.sources":
+		if e.ComplexityRoot.Query.Sources == nil {
+			break
+		}
+
+		args, err := ec.field_Query_sources_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Sources(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Query.statement":
 		if e.ComplexityRoot.Query.Statement == nil {
 			break
@@ -7866,6 +7935,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RegisterPartnerPayload.Partner(childComplexity), true
 
+	case "RegisterSourcePayload.clientMutationId":
+		if e.ComplexityRoot.RegisterSourcePayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterSourcePayload.ClientMutationID(childComplexity), true
+	case "RegisterSourcePayload.source":
+		if e.ComplexityRoot.RegisterSourcePayload.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterSourcePayload.Source(childComplexity), true
+
 	case "RehearseObservationsPayload.clientMutationId":
 		if e.ComplexityRoot.RehearseObservationsPayload.ClientMutationID == nil {
 			break
@@ -8293,6 +8375,123 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SnoozeJobsPayload.Skipped(childComplexity), true
+
+	case "Source.ageSeconds":
+		if e.ComplexityRoot.Source.AgeSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.AgeSeconds(childComplexity), true
+	case "Source.createdAt":
+		if e.ComplexityRoot.Source.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.CreatedAt(childComplexity), true
+	case "Source.enabled":
+		if e.ComplexityRoot.Source.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.Enabled(childComplexity), true
+	case "Source.lastReadingAt":
+		if e.ComplexityRoot.Source.LastReadingAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.LastReadingAt(childComplexity), true
+	case "Source.name":
+		if e.ComplexityRoot.Source.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.Name(childComplexity), true
+	case "Source.outageSince":
+		if e.ComplexityRoot.Source.OutageSince == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.OutageSince(childComplexity), true
+	case "Source.perils":
+		if e.ComplexityRoot.Source.Perils == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.Perils(childComplexity), true
+	case "Source.policiesWaiting":
+		if e.ComplexityRoot.Source.PoliciesWaiting == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.PoliciesWaiting(childComplexity), true
+	case "Source.stages":
+		if e.ComplexityRoot.Source.Stages == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.Stages(childComplexity), true
+	case "Source.tokenSubjects":
+		if e.ComplexityRoot.Source.TokenSubjects == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.TokenSubjects(childComplexity), true
+	case "Source.updatedAt":
+		if e.ComplexityRoot.Source.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.UpdatedAt(childComplexity), true
+	case "Source.version":
+		if e.ComplexityRoot.Source.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Source.Version(childComplexity), true
+
+	case "SourceConnection.edges":
+		if e.ComplexityRoot.SourceConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceConnection.Edges(childComplexity), true
+	case "SourceConnection.nodes":
+		if e.ComplexityRoot.SourceConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceConnection.Nodes(childComplexity), true
+	case "SourceConnection.pageInfo":
+		if e.ComplexityRoot.SourceConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceConnection.PageInfo(childComplexity), true
+	case "SourceConnection.totalCount":
+		if e.ComplexityRoot.SourceConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceConnection.TotalCount(childComplexity), true
+	case "SourceConnection.totalCountExceeded":
+		if e.ComplexityRoot.SourceConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceConnection.TotalCountExceeded(childComplexity), true
+
+	case "SourceEdge.cursor":
+		if e.ComplexityRoot.SourceEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceEdge.Cursor(childComplexity), true
+	case "SourceEdge.node":
+		if e.ComplexityRoot.SourceEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceEdge.Node(childComplexity), true
 
 	case "Statement.csv":
 		if e.ComplexityRoot.Statement.CSV == nil {
@@ -9049,6 +9248,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRecordObservationsInput,
 		ec.unmarshalInputRecordPayoutMethodInput,
 		ec.unmarshalInputRegisterPartnerInput,
+		ec.unmarshalInputRegisterSourceInput,
 		ec.unmarshalInputRehearseObservationsInput,
 		ec.unmarshalInputReleasePayoutInput,
 		ec.unmarshalInputReportLineInput,
@@ -13613,6 +13813,100 @@ scalar Metadata
 "An object like Metadata whose values may also be null, which removes the key."
 scalar MetadataChange
 `, BuiltIn: false},
+	{Name: "../schema/source.graphqls", Input: `extend type Query {
+  "One registered source of observations. Scope policies:read. Errors: not_found."
+  source("Name of the source, such as usgs." name: String!): Source
+  "All registered sources of observations and their health, by name. Scope policies:read. Errors: cursor_invalid."
+  sources(
+    "The number of records, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): SourceConnection
+}
+
+extend type Mutation {
+  """
+  Register a source of observations, or replace its registration. Observations of sources that are not registered are
+  refused. Scope operator. Errors: validation_failed.
+  """
+  registerSource("The source." input: RegisterSourceInput!): RegisterSourcePayload
+}
+
+"A registered source of observations and its health."
+type Source {
+  "The name in observations and products. It never changes."
+  name: String!
+  "What its observations may measure."
+  perils: [Peril!]!
+  "Stages in which it reports. Every source may retract."
+  stages: [ObservationStage!]!
+  "Subjects of the tokens that may report for it; only operators see them. Empty: every token that names the source."
+  tokenSubjects: [String!]!
+  "Whether new observations are accepted."
+  enabled: Boolean!
+  "When its newest observation was first recorded; null before the first."
+  lastReadingAt: DateTime
+  "Seconds since lastReadingAt."
+  ageSeconds: Long
+  "Since when the polls of its feed fail; null while they succeed, and for a source without a feed."
+  outageSince: DateTime
+  "How many of your policies have a claim that waits for this source."
+  policiesWaiting: Long!
+  "When it was registered."
+  createdAt: DateTime!
+  "When its registration last changed."
+  updatedAt: DateTime!
+  "Increases by one with each change of the registration."
+  version: Long!
+}
+
+"A page of sources."
+type SourceConnection {
+  "The records with their cursors."
+  edges: [SourceEdge!]!
+  "The records."
+  nodes: [Source!]!
+  "The position of the page in the list."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when selected."
+  totalCount: Int!
+  "Whether there are more records than totalCount."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type SourceEdge {
+  "The position of the record; pass it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Source!
+}
+
+"A source to register."
+input RegisterSourceInput {
+  "1 to 63 lower-case letters, digits, dots, hyphens and underscores. It never changes."
+  name: String!
+  "What its observations may measure, at least one."
+  perils: [Peril!]!
+  "Stages in which it reports: PRELIMINARY, FINAL."
+  stages: [ObservationStage!]! = [PRELIMINARY, FINAL]
+  "Subjects of the tokens that may report for it, at most 20; empty for every token whose claim source names it."
+  tokenSubjects: [String!]! = []
+  "Whether new observations are accepted; false keeps those that were recorded."
+  enabled: Boolean! = true
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The source that was registered."
+type RegisterSourcePayload {
+  "The source."
+  source: Source!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/subscription.graphqls", Input: `"""
 All subscriptions: over a WebSocket with the subprotocol graphql-transport-ws, or as server-sent events with Accept:
 text/event-stream. A subscription ends with an error that says why: the token has expired, the partner is disabled, the
@@ -16968,6 +17262,16 @@ func (ec *executionContext) childFields_RegisterPartnerPayload(ctx context.Conte
 	return nil, fmt.Errorf("no field named %q was found under type RegisterPartnerPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RegisterSourcePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_RegisterSourcePayload_source(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RegisterSourcePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegisterSourcePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RehearseObservationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "results":
@@ -17222,6 +17526,62 @@ func (ec *executionContext) childFields_SnoozeJobsPayload(ctx context.Context, f
 		return ec.fieldContext_SnoozeJobsPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SnoozeJobsPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_Source(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_Source_name(ctx, field)
+	case "perils":
+		return ec.fieldContext_Source_perils(ctx, field)
+	case "stages":
+		return ec.fieldContext_Source_stages(ctx, field)
+	case "tokenSubjects":
+		return ec.fieldContext_Source_tokenSubjects(ctx, field)
+	case "enabled":
+		return ec.fieldContext_Source_enabled(ctx, field)
+	case "lastReadingAt":
+		return ec.fieldContext_Source_lastReadingAt(ctx, field)
+	case "ageSeconds":
+		return ec.fieldContext_Source_ageSeconds(ctx, field)
+	case "outageSince":
+		return ec.fieldContext_Source_outageSince(ctx, field)
+	case "policiesWaiting":
+		return ec.fieldContext_Source_policiesWaiting(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_Source_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Source_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Source_version(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Source", field.Name)
+}
+
+func (ec *executionContext) childFields_SourceConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SourceConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SourceConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SourceConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SourceConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_SourceConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SourceConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SourceEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SourceEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SourceEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SourceEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Statement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -2313,6 +2313,66 @@ func (ec *executionContext) marshalNObservationStage2string(ctx context.Context,
 	return res
 }
 
+func (ec *executionContext) unmarshalNObservationStage2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐStageᚄ(ctx context.Context, v any) ([]trigger.Stage, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]trigger.Stage, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNObservationStage2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐStageᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Stage) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNObservationStage2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNObservationStage2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNObservationStage2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNObservationStage2string(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNPayoutCurve2parapetᚋmodelᚋhazardᚋtriggerᚐCurve(ctx context.Context, sel ast.SelectionSet, v trigger.Curve) graphql.Marshaler {
 	return ec._PayoutCurve(ctx, sel, &v)
 }
@@ -2403,6 +2463,66 @@ func (ec *executionContext) marshalNPeril2string(ctx context.Context, sel ast.Se
 		}
 	}
 	return res
+}
+
+func (ec *executionContext) unmarshalNPeril2ᚕparapetᚋmodelᚋhazardᚐPerilᚄ(ctx context.Context, v any) ([]hazard.Peril, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]hazard.Peril, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNPeril2parapetᚋmodelᚋhazardᚐPeril(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNPeril2ᚕparapetᚋmodelᚋhazardᚐPerilᚄ(ctx context.Context, sel ast.SelectionSet, v []hazard.Peril) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPeril2parapetᚋmodelᚋhazardᚐPeril(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNPeril2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNPeril2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalNPeril2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPeril2string(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalNPlace2parapetᚋgraphᚋnodeᚐPlace(ctx context.Context, sel ast.SelectionSet, v node.Place) graphql.Marshaler {

@@ -60,6 +60,8 @@ type (
 	DeliveryEdge              = Edge[*Delivery]                   // to a delivery
 	ExplanationConnection     = Connection[*Explanation]          // of explanations
 	ExplanationEdge           = Edge[*Explanation]                // to an explanation
+	SourceConnection          = Connection[*wire.Source]          // of sources
+	SourceEdge                = Edge[*wire.Source]                // to a source
 	PartnerConnection         = Connection[*wire.Partner]         // of partners
 	PartnerEdge               = Edge[*wire.Partner]               // to a partner
 	LedgerEntryConnection     = Connection[*LedgerEntry]          // of entries of the ledger

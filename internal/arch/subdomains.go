@@ -20,6 +20,7 @@ var subdomains = []string{
 	"model/underwriting/capacity",
 	"model/quoting",
 	"model/underwriting",
+	"model/hazard/sources",
 	"model/hazard/occurrence",
 	"model/claims",
 	"model/payouts",

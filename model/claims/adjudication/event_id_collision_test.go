@@ -32,7 +32,7 @@ func TestSameNameOfDifferentKindsLinksSeparateOccurrences(t *testing.T) {
 	wet := modeltest.StationDay(flooded.Cover.Place.Station, day, "180")
 	var dry []wire.ObservationInput
 	for _, report := range dryAfter(wet) {
-		report.Source = "all"
+		report.Source = "jma"
 		dry = append(dry, report)
 	}
 	b.AdvanceClock(3 * 24 * time.Hour)
@@ -40,7 +40,7 @@ func TestSameNameOfDifferentKindsLinksSeparateOccurrences(t *testing.T) {
 	kinds := []hazard.Kind{hazard.Earthquake, hazard.StormFix, hazard.StationDay}
 	for _, batch := range [][]wire.ObservationInput{{quake, storm, wet}, {storm, wet, quake}} {
 		for i := range batch {
-			batch[i].Source = "all"
+			batch[i].Source = "jma"
 		}
 		b.Observe(batch...)
 		b.RunJobs()
@@ -51,7 +51,7 @@ func TestSameNameOfDifferentKindsLinksSeparateOccurrences(t *testing.T) {
 		claim := b.OnlyClaim(policy)
 		require.Equal(t, "approved", claim.Status)
 		require.Equal(t, name, claim.Occurrence.SourceEventID)
-		named, created, err := b.Service.Adjudication.Open(t.Context(), b.Acme, modeltest.NewSourceEventClaim(policy, "all", name))
+		named, created, err := b.Service.Adjudication.Open(t.Context(), b.Acme, modeltest.NewSourceEventClaim(policy, "jma", name))
 		require.NoError(t, err)
 		require.False(t, created)
 		require.Equal(t, claim.ID, named.ID, "an occurrence of the policy's peril takes precedence")

@@ -129,7 +129,7 @@ func TestDaysOfTwoSourcesAtAStationPayOnce(t *testing.T) {
 				b.RunJobs()
 			}
 			rain("ghcn", 10)
-			rain("metar", 10+tc.apart)
+			rain("noaa", 10+tc.apart)
 			if tc.deferred {
 				requireDeferredDuplicate(t, b, policy)
 				return

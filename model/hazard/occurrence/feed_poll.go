@@ -24,6 +24,7 @@ type FeedPoll struct {
 	Failures     int
 	LastError    string `bun:",nullzero"`
 	PolledAt     time.Time
+	FailingSince *time.Time // the first failed poll since the last success
 }
 
 // LoadDuePoll returns the state of a feed address that is due for a poll, nil when it is
@@ -45,9 +46,13 @@ func (s *Service) LoadDuePoll(ctx context.Context, source, url string) (*FeedPol
 func (s *Service) SavePoll(ctx context.Context, poll FeedPoll, wait time.Duration) error {
 	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		poll.PolledAt, poll.NextPollAt = tx.Now, tx.Now.Add(wait)
+		if poll.FailingSince = nil; poll.Failures > 0 {
+			poll.FailingSince = &tx.Now
+		}
 		_, err := tx.NewInsert().Model(&poll).On("conflict (source, url) do update").
 			Set("etag = excluded.etag").Set("last_modified = excluded.last_modified").Set("next_poll_at = excluded.next_poll_at").
-			Set("failures = excluded.failures").Set("last_error = excluded.last_error").Set("polled_at = excluded.polled_at").Exec(ctx)
+			Set("failures = excluded.failures").Set("last_error = excluded.last_error").Set("polled_at = excluded.polled_at").
+			Set("failing_since = case when excluded.failures > 0 then coalesce(feed_poll.failing_since, excluded.failing_since) end").Exec(ctx)
 		return err
 	})
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/hazard/sources"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
@@ -39,11 +40,19 @@ func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unre
 			return err
 		}
 	}
+	registry, err := r.loadRegistry(ctx, in)
+	if err != nil {
+		return err
+	}
 	rows := make([]*ObservationRow, len(in))
 	for i, each := range in {
 		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}
 		completeRetraction(&each)
-		if r.results[i].Errors = CheckObservation(r.Actor, &each, r.Now, unread[i]); len(r.results[i].Errors) > 0 {
+		r.results[i].Errors = CheckObservation(r.Actor, &each, r.Now, unread[i])
+		if fault := registry.Require(r.Actor, each.Source, each.Kind, each.Stage); fault != nil && len(r.results[i].Errors) == 0 {
+			r.results[i].Errors = []apperr.FieldError{*fault}
+		}
+		if len(r.results[i].Errors) > 0 {
 			if r.sandbox && each.Kind.IsDaily() {
 				r.explainFuture(r.results[i].Errors)
 			}
@@ -70,6 +79,16 @@ func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unre
 		}
 	}
 	return nil
+}
+
+// loadRegistry reads the registrations of the sources of a batch.
+func (r *ingestion) loadRegistry(ctx context.Context, in []wire.ObservationInput) (sources.Registry, error) {
+	names := make([]string, 0, len(in))
+	for i := range in {
+		names = append(names, in[i].Source)
+	}
+	slices.Sort(names)
+	return sources.Load(ctx, r, slices.Compact(names), r.Store.Development)
 }
 
 // ingestSource records one source's observations. It locks the source, so that two

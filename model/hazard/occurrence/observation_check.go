@@ -13,6 +13,7 @@ import (
 	"github.com/shopspring/decimal"
 
 	"parapet/model/hazard"
+	"parapet/model/hazard/sources"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
@@ -22,7 +23,7 @@ import (
 var (
 	decimalPattern = regexp.MustCompile(`^-?[0-9]{1,9}(\.[0-9]{1,9})?$`)
 	// SourcePattern matches the name of a source.
-	SourcePattern = regexp.MustCompile(`^[a-z0-9][a-z0-9._-]{0,62}$`)
+	SourcePattern = sources.NamePattern
 )
 
 // CheckObservation returns all errors of an observation, with pointers into it. unread

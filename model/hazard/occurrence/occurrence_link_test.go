@@ -58,14 +58,14 @@ func randomReport(random *rand.Rand, at time.Time) wire.ObservationInput {
 	if random.IntN(2) == 0 {
 		in = modeltest.Fix(in.SourceEventID, in.OccurredAt, modeltest.Miami, in.Measures["magnitude"].Value)
 	}
-	in.Source = []string{"emsc", "usgs"}[random.IntN(2)]
+	in.Source = []string{"jma", "noaa"}[random.IntN(2)]
 	for range random.IntN(3) {
 		in.Aliases = append(in.Aliases, name())
 	}
 	if random.IntN(3) == 0 {
 		in.Stage = trigger.Preliminary
 	}
-	if in.Source == "usgs" && random.IntN(2) == 0 {
+	if in.Source == "noaa" && random.IntN(2) == 0 {
 		in.Revision = new(int64(random.IntN(4)))
 	}
 	return in

@@ -108,7 +108,7 @@ func TestOccurrencesAtAStationFollowFromItsDays(t *testing.T) {
 	b.AdvanceClock(120 * 24 * time.Hour)
 	first := b.Now().Truncate(24*time.Hour).AddDate(0, 0, -80)
 	random := rand.New(rand.NewPCG(14, 8))
-	for _, source := range []string{"one", "two"} {
+	for _, source := range []string{"ghcn", "noaa"} {
 		known := map[time.Time]wire.ObservationInput{}
 		for range 3 { // the first reports, then two revisions of every day
 			reportInRandomBatches(b, random, randomDays(random, source, spell.Cover.Place.Station, first, 70), known)
