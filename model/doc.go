@@ -15,6 +15,7 @@
 //	reports of the rail                            payouts/reconciliation
 //	events, feeds, webhooks                        events, events/webhooks
 //	entries and balances                           ledger
+//	signed receipts of quotes and claims           receipts, receipts/receipt
 //	figures and what-if questions                  insight/portfolio, insight/progress, insight/scenario
 //	due work, metrics, restore, erasure            operations, operations/privacy
 package model

@@ -28,6 +28,8 @@ import (
 	"parapet/model/payouts/release"
 	"parapet/model/quoting"
 	"parapet/model/quoting/catalog"
+	"parapet/model/receipts"
+	"parapet/model/receipts/receipt"
 	"parapet/model/underwriting"
 	"parapet/model/underwriting/capacity"
 )
@@ -39,6 +41,7 @@ type Config struct {
 	Jobs    operations.JobAdmin // queue administration for operators; nil disables it
 	Files   store.FileStore     // stores attachments
 	Keys    seal.Keys           // for bank details, cursors and fingerprints
+	Receipt receipt.Keys        // sign receipts; without an active one, receipts are unavailable
 	History *hazard.History     // events for pricing; nil means the shipped history
 	// Development allows rehearsals, which a production server must refuse: sandbox
 	// observations and replayed history.
@@ -80,6 +83,7 @@ type Service struct {
 	Controls       *controls.Service
 	Releases       *release.Service
 	Reconciliation *reconciliation.Service
+	Receipts       *receipts.Service
 	Progress       *progress.Service
 	Scenarios      *scenario.Service
 	Portfolio      *portfolio.Service
@@ -121,6 +125,7 @@ func New(c Config) (*Service, error) {
 		Controls:       controls.New(s, c.Sleep),
 		Releases:       release.New(s, c.ResumeCheckTimeout),
 		Reconciliation: reconciliation.New(s),
+		Receipts:       receipts.New(s, c.Receipt),
 		Progress:       progress.New(s),
 		Scenarios:      scenario.New(s),
 		Portfolio:      portfolio.New(s),

@@ -123,6 +123,7 @@ func (s *server) registerHandlers() error {
 	s.mux.Handle("GET /healthz", s.publicHandler(s.getHealth))
 	s.mux.Handle("GET /readyz", s.publicHandler(s.getReadiness))
 	s.mux.Handle("GET "+metadataPath, s.publicHandler(s.getResourceMetadata))
+	s.mux.Handle("GET "+receiptKeysPath, s.publicHandler(s.getReceiptKeys))
 	for address, handler := range s.SharedHandlers {
 		s.mux.Handle(address, s.mount(address, handler))
 	}

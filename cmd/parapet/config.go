@@ -18,6 +18,7 @@ import (
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/model/kernel/seal"
+	"parapet/model/receipts/receipt"
 )
 
 // settings is the configuration, read from the environment only, one field per setting. A
@@ -40,6 +41,7 @@ type settings struct {
 	DrainDelay         time.Duration `env:"PARAPET_DRAIN_DELAY" envDefault:"5s" help:"how long the API accepts requests after SIGTERM while /readyz answers 503, so that load balancers notice; at most 20s"`
 	SealKeys           []string      `env:"PARAPET_SEAL_KEYS" secret:"true" help:"name:base64 of 32 bytes, separated by commas; the first seals, all open; needed by serve"`
 	FingerprintKey     string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; it must never change; needed by serve"`
+	ReceiptKeys        []string      `env:"PARAPET_RECEIPT_KEYS" secret:"true" help:"keys of receipts, status:base64 of 32 random bytes, separated by commas: the first active one signs; active, retired and compromised ones are published; of a retired one x. and its published x are enough; empty: receipts are unavailable"`
 	Files              string        `env:"PARAPET_FILES" envDefault:"./files" help:"where attachments are kept: a folder, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"`
 	Rail               string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022, nacha, or simulator, which moves no money"`
 	RailURL            string        `env:"PARAPET_RAIL_URL" envDefault:"" help:"rail http: the base address of its protocol, https"`
@@ -137,6 +139,15 @@ func (s settings) parseKeys() (seal.Keys, error) {
 	var err error
 	if keys.Fingerprint, err = base64.StdEncoding.DecodeString(s.FingerprintKey); err != nil {
 		return keys, errors.New("PARAPET_FINGERPRINT_KEY: use base64")
+	}
+	return keys, nil
+}
+
+// parseReceiptKeys decodes the keys of receipts.
+func (s settings) parseReceiptKeys() (receipt.Keys, error) {
+	keys, err := receipt.ParseKeys(s.ReceiptKeys)
+	if err != nil {
+		return keys, fmt.Errorf("PARAPET_RECEIPT_KEYS: %w", err)
 	}
 	return keys, nil
 }

@@ -2,6 +2,7 @@ package main
 
 import (
 	"crypto/rand"
+	"encoding/base64"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -18,6 +19,7 @@ import (
 type devSecrets struct {
 	Seal        []byte            `json:"seal"`
 	Fingerprint []byte            `json:"fingerprint"`
+	Receipt     []byte            `json:"receipt"`
 	Clients     map[string]string `json:"clients"`
 }
 
@@ -28,22 +30,36 @@ func readSecrets(file string) (devSecrets, error) {
 		if err := json.Unmarshal(text, &s); err != nil {
 			return s, fmt.Errorf("%s is damaged; start with --fresh: %w", file, err)
 		}
+		if len(s.Receipt) == 0 { // of an earlier release
+			s.Receipt = randomBytes(32)
+			return s, s.save(file)
+		}
 		return s, nil
 	}
 	if !errors.Is(err, fs.ErrNotExist) {
 		return s, fmt.Errorf("read development keys: %w", err)
 	}
-	s = devSecrets{Seal: randomBytes(32), Fingerprint: randomBytes(32), Clients: map[string]string{}}
+	s = devSecrets{Seal: randomBytes(32), Fingerprint: randomBytes(32), Receipt: randomBytes(32), Clients: map[string]string{}}
 	for _, client := range []string{"acme", "globex", "operator", "source"} {
 		s.Clients[client] = hex.EncodeToString(randomBytes(16))
 	}
-	if text, err = json.Marshal(s); err == nil {
+	return s, s.save(file)
+}
+
+func (s devSecrets) save(file string) error {
+	text, err := json.Marshal(s)
+	if err == nil {
 		err = os.WriteFile(file, text, 0o600)
 	}
 	if err != nil {
-		return s, fmt.Errorf("keep development keys: %w", err)
+		return fmt.Errorf("keep development keys: %w", err)
 	}
-	return s, nil
+	return nil
+}
+
+// receiptKeys returns PARAPET_RECEIPT_KEYS of the development stack.
+func (s devSecrets) receiptKeys() []string {
+	return []string{"active:" + base64.StdEncoding.EncodeToString(s.Receipt)}
 }
 
 func (s devSecrets) modelKeys() seal.Keys {

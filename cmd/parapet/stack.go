@@ -154,6 +154,9 @@ func (s *stack) startApp(ctx, running context.Context) error {
 	s.settings.Files = filepath.Join(s.options.dataDir, "files")
 	s.settings.Rail, s.settings.Rehearsal, s.settings.Loopback, s.settings.SandboxPage, s.settings.OperatorUI = rail.SimulatorName, true, true, true, true
 	s.settings.RehearsalClock = true
+	if len(s.settings.ReceiptKeys) == 0 {
+		s.settings.ReceiptKeys = s.secrets.receiptKeys()
+	}
 	s.settings.DrainDelay = 0 // no load balancer is to notice
 	if s.options.rateLimit == "off" {
 		s.settings.RateLimit, s.settings.AddressRateLimit = 0, 0

@@ -23,7 +23,7 @@ var (
 
 // purePackages are the pure packages of the domain.
 var purePackages = []string{
-	"model/account", "model/hazard", "model/money", "model/quoting/pricing", "model/quoting/product", "model/hazard/trigger", "model/wire",
+	"model/account", "model/hazard", "model/money", "model/quoting/pricing", "model/quoting/product", "model/hazard/trigger", "model/receipts/receipt", "model/wire",
 }
 
 // kernelPackages are the packages that every subdomain uses, without the database.

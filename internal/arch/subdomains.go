@@ -28,6 +28,7 @@ var subdomains = []string{
 	"model/payouts/release",
 	"model/payouts/reconciliation",
 	"model/claims/adjudication",
+	"model/receipts",
 	"model/insight/progress",
 	"model/insight/scenario",
 	"model/insight/portfolio",

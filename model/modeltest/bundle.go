@@ -13,6 +13,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
+	"parapet/model/receipts/receipt"
 )
 
 // Bundle is the domain layer on a database of the test's own, with the actors of the
@@ -111,7 +112,7 @@ func (o options) newBundle(t testing.TB, db *store.Database, url string) *Bundle
 	files, err := filestore.OpenFolder(folder)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, files.Close()) })
-	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Development: !o.production, RehearsalClock: !o.fixedClock, Sleep: o.sleep, ResumeCheckTimeout: o.resumeCheck})
+	service, err := model.New(model.Config{DB: db, Queue: Queue{}, Files: files, Keys: Keys(), Receipt: ReceiptKeys(), Development: !o.production, RehearsalClock: !o.fixedClock, Sleep: o.sleep, ResumeCheckTimeout: o.resumeCheck})
 	require.NoError(t, err)
 	b := &Bundle{
 		Service: service, DB: db, URL: url, Files: folder, Rail: &Rail{},
@@ -169,6 +170,9 @@ func Keys() seal.Keys {
 		Fingerprint: []byte("fingerprint-key-of-the-tests-0123"),
 	}
 }
+
+// ReceiptKeys returns the keys of receipts of the tests.
+func ReceiptKeys() receipt.Keys { return receipt.NewKeys([]byte("receipt-key-of-the-tests-0123456")) }
 
 // Now returns the business time.
 func (b *Bundle) Now() time.Time {

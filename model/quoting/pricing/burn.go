@@ -8,6 +8,7 @@ import (
 
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
+	"parapet/model/money"
 )
 
 // Method is the name of the pricing method in a quote's basis.
@@ -113,40 +114,28 @@ func exactRat(x float64) *big.Rat {
 
 // buildBasis returns the figures as the basis shows them.
 func (a *analysis) buildBasis(b burnFigures, par Parameters) Basis {
-	c := a.replay.cover
-	return Basis{
-		Method:                Method,
-		Formula:               Formula,
-		Dataset:               a.data.Name,
-		DatasetDigest:         a.data.Digest,
-		FirstYear:             a.data.FirstYear,
-		LastYear:              a.data.LastYear,
-		Years:                 a.data.years,
-		EventsInPlace:         a.replay.eventsInPlace,
-		PayingEvents:          len(a.replay.paidEvents),
-		WeighedEvents:         len(a.weigher.events),
-		EventsWithoutDepth:    a.weigher.eventsWithoutDepth,
-		SmoothingKM:           par.SmoothingKM,
-		AnnualShareSum:        unitsToDecimal(b.sums.annual),
-		SquareSum:             unitsToDecimal(b.sums.squares),
-		WeightSum:             unitsToDecimal(b.sums.paying),
-		LargestFactor:         c.Payout.LargestFactor().Normalize(),
-		PriorShare:            displayDecimal(b.priorShare),
-		SeasonShare:           displayDecimal(a.replay.season.yearShare()),
-		ExpectedLoss:          displayDecimal(b.expectedLoss),
-		StandardDeviation:     displayDecimal(b.deviation),
-		EventRate:             displayDecimal(b.eventRate),
-		AttachmentProbability: b.attachmentProbability(),
-		ReturnPeriodYears:     b.returnPeriod(),
-		UncertaintyFactor:     par.UncertaintyFactor,
-		RiskFactor:            par.RiskFactor,
-		ExpenseShare:          par.ExpenseShare,
-		CommissionShare:       par.CommissionShare,
-		MinimumPremium:        par.minimumPremium(c.Limit.Currency),
-		MaximumRateOnLine:     par.MaximumRateOnLine,
-		Season:                a.replay.season.toBasis(),
-		Notes:                 a.basisNotes(),
+	basis := Basis{
+		Formula:            Formula,
+		Dataset:            a.data.Name,
+		DatasetDigest:      a.data.Digest,
+		FirstYear:          a.data.FirstYear,
+		LastYear:           a.data.LastYear,
+		Years:              a.data.years,
+		EventsInPlace:      a.replay.eventsInPlace,
+		PayingEvents:       len(a.replay.paidEvents),
+		WeighedEvents:      len(a.weigher.events),
+		EventsWithoutDepth: a.weigher.eventsWithoutDepth,
+		SmoothingKM:        par.SmoothingKM,
+		UncertaintyFactor:  par.UncertaintyFactor,
+		RiskFactor:         par.RiskFactor,
+		ExpenseShare:       par.ExpenseShare,
+		CommissionShare:    par.CommissionShare,
+		MinimumPremium:     money.New(par.MinimumPremium, ""),
+		MaximumRateOnLine:  par.MaximumRateOnLine,
+		Notes:              a.basisNotes(),
 	}
+	b.show(&basis, &a.replay.cover, a.replay.season)
+	return basis
 }
 
 // basisNotes explains what the figures alone do not show.

@@ -84,7 +84,3 @@ func (p *Price) checkRateOnLine(par Parameters, limit money.Money) error {
 }
 
 func (par Parameters) shortestTerm() string { return cmp.Or(par.ShortestTerm, "P1D") }
-
-func (par Parameters) minimumPremium(currency string) money.Money {
-	return money.New(par.MinimumPremium, currency)
-}
