@@ -83,7 +83,7 @@ func (c *portfolioCopier) listTexts(m *modeltest.Bundle, query string, args ...a
 const bookTables = `select t.table_name::text from information_schema.tables t join information_schema.columns c using (table_schema, table_name)
 	where t.table_schema = 'public' and t.table_type = 'BASE TABLE' and (t.table_name in ('occurrences', 'occurrence_aliases', 'observations', 'matchings', 'rail_reports', 'rail_report_lines')
 	or c.column_name = 'partner' and t.table_name not in ('event_outbox', 'event_checkpoints', 'webhook_endpoints', 'webhook_progress', 'deliveries', 'invariant_violations'))
-	group by 1 order by t.table_name::text = 'events' desc, 1`
+	and not exists (select from pg_class where relname = t.table_name and relispartition) group by 1 order by t.table_name::text = 'events' desc, 1`
 
 // readTemplate reads the template's rows and finds the texts in them that differ in each
 // copy.

@@ -79,7 +79,7 @@ func TestEveryTableAndViewHasAComment(t *testing.T) {
 	t.Parallel()
 	db, _ := modeltest.Database(t, 2)
 	var bare []string
-	require.NoError(t, db.Bun.NewRaw(`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'v')
+	require.NoError(t, db.Bun.NewRaw(`select relname from pg_class where relnamespace = 'public'::regnamespace and relkind in ('r', 'p', 'v')
 		and relname not like 'bun\_%' and relname <> 'modeltest_jobs' and coalesce(obj_description(oid, 'pg_class'), '') = '' order by 1`).Scan(t.Context(), &bare))
 	require.Empty(t, bare, "say in COMMENT ON what the table holds and what writes it")
 }
@@ -89,7 +89,7 @@ func TestEveryCurrencyColumnHasACheck(t *testing.T) {
 	db, _ := modeltest.Database(t, 2)
 	var unchecked []string
 	require.NoError(t, db.Bun.NewRaw(`select c.relname from pg_class c join pg_attribute a on a.attrelid = c.oid and a.attname = 'currency'
-		where c.relnamespace = 'public'::regnamespace and c.relkind = 'r' and not exists (select from pg_constraint k
+		where c.relnamespace = 'public'::regnamespace and c.relkind in ('r', 'p') and not c.relispartition and not exists (select from pg_constraint k
 			where k.conrelid = c.oid and k.contype = 'c' and k.conname = c.relname || '_currency_check' and pg_get_constraintdef(k.oid) like '%[A-Z]{3}%') order by 1`).Scan(t.Context(), &unchecked))
 	require.Empty(t, unchecked)
 }

@@ -66,6 +66,11 @@ const (
 	RelayIdleTimeout = "5s"
 )
 
+// genericPlansSQL keeps the plan of the foreign key of event_sequence: Postgres would make
+// one for every row, because it counts all partitions of events for a plan without a value,
+// and that took four times as long (20 µs a row; a plan that is kept takes 6).
+const genericPlansSQL = "set local plan_cache_mode = force_generic_plan"
+
 // saveSequencesSQL numbers events, removes them from the outbox and updates the relay's
 // watermarks. A gap is removed when the transactions that could fill it have ended,
 // judged by the snapshot of the outbox read ($7), and nothing was left unread ($8).
@@ -108,6 +113,7 @@ func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		var waiting []unsequencedEvent
 		tx.Batch.Queue(IdleTimeoutSQL, RelayIdleTimeout)
+		tx.Batch.Queue(genericPlansSQL)
 		tx.Batch.Queue(lockRelaySQL, relayLock)
 		tx.QueueSelect(&waiting, unsequencedEventsQuery, RelayBatchSize)
 		err := tx.Flush(ctx)

@@ -89,7 +89,7 @@ func TestLedgerRejectsUnbalancedSetsAndUpdates(t *testing.T) {
 	before := b.CountRows()
 	for statement, want := range map[string]string{
 		`insert into ledger_entries select event_id, partner, 'reserve', policy_id, null, null, currency, 1, at from ledger_entries limit 1`: "does not sum to zero",
-		`insert into ledger_entries select event_id, partner, account, policy_id, null, null, currency, amount, at from ledger_entries`:      "ledger_entries_pkey",
+		`insert into ledger_entries select event_id, partner, account, policy_id, null, null, currency, amount, at from ledger_entries`:      "_pkey",
 		`update ledger_entries set amount = amount + 1`: "insert-only",
 		`delete from ledger_entries`:                    "insert-only",
 	} {

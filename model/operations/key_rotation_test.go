@@ -104,7 +104,7 @@ func TestEverySealedColumnIsRotated(t *testing.T) {
 	b := modeltest.New(t)
 	var columns []string
 	err := b.DB.Bun.NewRaw(`select table_name || '.' || column_name from information_schema.columns
-		where table_schema = 'public' and data_type = 'bytea' order by 1`).Scan(t.Context(), &columns)
+		where table_schema = 'public' and data_type = 'bytea' and not exists (select from pg_class where relname = table_name and relispartition) order by 1`).Scan(t.Context(), &columns)
 	require.NoError(t, err)
 	var rotated []string
 	for _, part := range regexp.MustCompile(`'(\w+)'(?: as place)?, (\w+) from`).FindAllStringSubmatch(operations.SealedSecrets, -1) {

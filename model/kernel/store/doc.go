@@ -31,6 +31,7 @@
 //	release stop, 0               the preparation of an order     shared; a stop lists holders
 //	release stop, 1               a process that sends            shared, by session; as above
 //	sweep, kind                   one turn of a kind of due work  exclusive, tried
+//	partitions                      the addition of partitions      exclusive
 //	payment_files/rail            the files of a rail             exclusive
 //	migrations                    the migrations                  exclusive, by session
 package store
