@@ -146,6 +146,13 @@ func breakEverything(t *testing.T, b *modeltest.Bundle) {
 			values ('release_payout', 'payouts', 'discarded', '{}', 1, now(), now() - interval '1 hour'), ('sweep', 'sweeps', 'available', '{}', 1, null, now() - interval '1 hour')`)
 	require.NoError(t, err)
 	require.NoError(t, b.Service.Controls.CheckInvariants(t.Context())) // it finds the forged rows and stops releases
+	_, err = b.DB.Pool.Exec(t.Context(), `do $$ declare partition text; begin
+			for partition in select name from partition_ranges where parent = 'timeline_entries' and not is_default loop
+				execute 'alter table timeline_entries detach partition ' || partition;
+			end loop;
+		end $$;
+		insert into timeline_entries select * from timeline_entries_before`)
+	require.NoError(t, err)
 	require.NoError(t, b.Service.ShiftClock(t.Context(), 25*time.Hour)) // not AdvanceClock: the events must wait for the relay
 }
 

@@ -117,6 +117,8 @@ var (
 	undecidedPolicies         = newGaugeDesc("matching_undecided_policies", "Those of them that are not decided yet.")
 	undecidablePolicies       = newGaugeDesc("undecidable_policies", "Policies that matching cannot decide for an occurrence; they are attempted again.")
 	releaseStopAge            = newGaugeDesc("releases_stopped_seconds", "Time since releases were stopped; 0 while payouts are released.")
+	partitionsOverdue         = newGaugeDesc("partitions_overdue_seconds", "How much the monthly partitions lack of 31 days ahead, of the table that lacks most.")
+	defaultPartitionRows      = newGaugeDesc("default_partition_rows", "Rows of the last week in default partitions, because the partition of their month was missing.")
 	jobCount                  = newGaugeDesc("jobs", "Jobs that are not done, and those that failed for good in the last day.", "queue", "kind", "state")
 	oldestDueJob              = newGaugeDesc("jobs_oldest_due_seconds", "How long the oldest of them has been due.", "queue", "kind", "state")
 )
@@ -125,7 +127,7 @@ var (
 func (h *healthCollector) Describe(out chan<- *prometheus.Desc) {
 	for _, desc := range []*prometheus.Desc{
 		dbStatsUp, oldestUnreleasedPayout, unsettledCount, unsettledAmount, unsettledAge, oldestUnconfirmedPayout, exceptionCount, exceptionAge, unsequencedEvents, sequencingLag, failedDeliveries, failingEndpoints, disabledEndpoints,
-		feedAge, feedFailures, oldestUndecidedClaim, oldestClaimAwaitingSource, overdueReviews, overdueExpiries, invariantViolations, invariantCheckAge, releaseStopAge, ordersExcluded, matchingLag, matchingCandidates, undecidedPolicies, undecidablePolicies, jobCount, oldestDueJob,
+		feedAge, feedFailures, oldestUndecidedClaim, oldestClaimAwaitingSource, overdueReviews, overdueExpiries, invariantViolations, invariantCheckAge, releaseStopAge, ordersExcluded, matchingLag, matchingCandidates, undecidedPolicies, undecidablePolicies, partitionsOverdue, defaultPartitionRows, jobCount, oldestDueJob,
 	} {
 		out <- desc
 	}
@@ -159,6 +161,8 @@ func (h *healthCollector) Collect(out chan<- prometheus.Metric) {
 	observe(invariantCheckAge, figures.SinceInvariantCheck.Seconds())
 	observe(releaseStopAge, figures.SinceReleaseStop.Seconds())
 	observe(ordersExcluded, float64(figures.OrdersExcluded))
+	observe(partitionsOverdue, figures.Partitions.Overdue.Seconds())
+	observe(defaultPartitionRows, float64(figures.Partitions.Misplaced))
 	observeMatching(observe, figures)
 	for _, d := range figures.Unsettled {
 		observe(unsettledCount, float64(d.Count), string(d.Status), d.Reason, d.Currency)

@@ -9,6 +9,7 @@ import (
 	"parapet/model/claims/adjudication"
 	"parapet/model/events/webhooks"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/partition"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 )
@@ -36,7 +37,8 @@ type HealthStats struct {
 	UndecidedPolicies    int64         // those of them that were not decided
 	UndecidablePolicies  int64         // policies whose matching fails alone and is attempted again
 	SinceReleaseStop     time.Duration // since the release of payouts was stopped, while it is stopped
-	OrdersExcluded       int64         // accepted orders left out of bank files because they differ from what was accepted
+	Partitions           partition.Stats
+	OrdersExcluded       int64 // accepted orders left out of bank files because they differ from what was accepted
 }
 
 // UnsettledStats adds up the payouts of one currency, status and reason.
@@ -119,6 +121,9 @@ func (s *Service) HealthStats(ctx context.Context, caller actor.Actor) (*HealthS
 	v.OldestUndecided, v.OldestAwaitingSource = time.Duration(max(0, undecided))*time.Second, time.Duration(max(0, awaiting))*time.Second
 	v.MatchingLag = time.Duration(max(0, matching)) * time.Second
 	v.SinceInvariantCheck, v.SinceReleaseStop = time.Duration(max(0, unchecked))*time.Second, time.Duration(stopped)*time.Second
+	if v.Partitions, err = partition.LoadStats(ctx, s.Store); err != nil {
+		return nil, store.TranslateError(err)
+	}
 	return v, store.TranslateError(s.loadHealthLists(ctx, v))
 }
 

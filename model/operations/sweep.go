@@ -18,6 +18,7 @@ import (
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/partition"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/payouts/reconciliation"
@@ -56,6 +57,7 @@ var sweepSteps = []sweepStep{
 	{"answers", store.SweepBatchSize, purgeIdempotencyKeys},
 	{"deliveries", store.SweepBatchSize, webhooks.PurgeDeliveries},
 	{"secrets", store.SweepBatchSize, store.PurgeSecrets},
+	{"partitions", store.SweepBatchSize, partition.AddAhead},
 	{"files", store.SweepBatchSize, store.DeleteOrphanFiles},
 }
 

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/partition"
 	"parapet/model/wire"
 )
 
@@ -40,7 +41,11 @@ func (r *ingestion) advanceRehearsalClock(ctx context.Context, in []wire.Observa
 	if err != nil {
 		return fmt.Errorf("move the development clock: %w", err)
 	}
-	return r.RefreshClock(ctx)
+	if err := r.RefreshClock(ctx); err != nil {
+		return err
+	}
+	_, err = partition.AddAhead(ctx, r.Tx)
+	return err
 }
 
 // latestRehearsal returns the latest end of a rehearsed day that the clock follows. It
