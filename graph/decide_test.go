@@ -116,11 +116,11 @@ func TestAnOperatorPublishesAProduct(t *testing.T) {
 			variables: map[string]any{"in": map[string]any{"document": document}},
 		})
 	}
-	second := strings.Replace(source, "\nversion: 1\n", "\nversion: 2\n", 1)
+	second := strings.Replace(source, "\nversion: 2\n", "\nversion: 3\n", 1)
 	for range 2 {
 		got := publish(second)
 		require.Empty(t, got.Errors)
-		require.JSONEq(t, fmt.Sprintf(`{"publishProduct": {"product": {"key": %q, "version": 2}}}`, product.Shipped()[1].Key()), string(got.Data))
+		require.JSONEq(t, fmt.Sprintf(`{"publishProduct": {"product": {"key": %q, "version": 3}}}`, product.Shipped()[1].Key()), string(got.Data))
 	}
 	require.Equal(t, "state_conflict", publish(second+"\n").errorCode())
 	broken := publish(strings.Replace(strings.Replace(source, `risk_factor: "0.1"`, "risk_factor: 0.1", 1), "shape: step", "shape: stairs", 1))

@@ -110,7 +110,7 @@ func domainEnums(t *testing.T) map[string][]string {
 		"ProgressStatus": "model/insight/progress.Status", "RecordingResult": "model/hazard/occurrence.RecordingResult", "ReleaseResumptionState": "model/payouts/controls.ResumptionState", "ReportLineResult": "model/payouts.LineResult", "ReportLineStatus": "model/payouts/reconciliation.LineStatus", "SeriesInterval": "model/insight/portfolio.Interval",
 		"AccountType": "model/account.Type", "USAccountType": "model/account.AccountType", "PriceLineKind": "model/quoting/pricing.LineKind",
 		"Direction": "model/hazard/trigger.Direction", "ObservationStage": "model/hazard/trigger.Stage", "PayoutShapeKind": "model/hazard/trigger.Shape",
-		"PlaceKind": "model/hazard/trigger.PlaceKind", "WindRule": "model/hazard/trigger.WindRule", "CalendarPeriod": "model/hazard/trigger.Calendar",
+		"PlaceKind": "model/hazard/trigger.PlaceKind", "WindRule": "model/hazard/trigger.WindRule", "MeasurementRuleKind": "model/hazard/trigger.MeasurementRuleKind", "MeasurementFallback": "model/hazard/trigger.MeasurementFallback", "CalendarPeriod": "model/hazard/trigger.Calendar",
 	} {
 		folder, kind, _ := strings.Cut(of, ".")
 		all[name] = declaredConstants(t, folder, kind)

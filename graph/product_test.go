@@ -11,12 +11,16 @@ import (
 func TestProductFieldsAreReadable(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
-	const document = `query($key: String!) { product(key: $key) { key version title place trigger { kind unit direction } payout { shape }
+	const document = `query($key: String!) { product(key: $key) { key version title place trigger { kind unit direction } payout { shape } measurement { sources { source stage } rule { kind m tolerance { value } } wait fallback longStop challengeWindow }
 		payoutCurves { radiusShare points { index before reached } } times { quoteValidity longestTerm }
 		price { riskFactor maximumRateOnLine } currencies { code minimumLimit { amount currency } automaticUpTo { amount } }
 		contextSchema examples { name context earthquake { magnitude depthKm } storm { hour windKn } daily met reason index factor amount { amount currency } } } }`
 	quake := d.queryData(t, document, map[string]any{"key": "quake-circle"})["product"]
-	require.EqualValues(t, 2, dig(t, quake, "version"))
+	require.EqualValues(t, 3, dig(t, quake, "version"))
+	require.Equal(t, map[string]any{
+		"sources": []any{map[string]any{"source": "usgs", "stage": "FINAL"}}, "rule": map[string]any{"kind": "FIRST_OF", "m": 0.0, "tolerance": nil},
+		"wait": "P14D", "fallback": "OPERATOR", "longStop": "P366D", "challengeWindow": "P30D",
+	}, dig(t, quake, "measurement"))
 	require.Equal(t, map[string]any{"index": "6.5", "before": "0.2", "reached": "0.5"}, dig(t, quake, "payoutCurves", 0, "points", 1))
 	require.Nil(t, dig(t, quake, "payoutCurves", 0, "radiusShare"))
 	require.Equal(t, map[string]any{"quoteValidity": "PT24H", "longestTerm": "P366D"}, dig(t, quake, "times"))
@@ -46,7 +50,7 @@ func TestQuotesAndPoliciesReturnTheirProduct(t *testing.T) {
 	d.QuoteAndBind("quake-circle", modeltest.Context{"steps": []map[string]string{{"threshold": "8.0", "factor": "0.4"}}})
 	got := d.queryData(t, `{ policies { nodes { productKey product { key version title } cover { payoutCurves { points { index reached } } } quote { product { key } } } } }`, nil)
 	policy := dig(t, got, "policies", "nodes", 0)
-	require.Equal(t, map[string]any{"key": "quake-circle", "version": 2.0, "title": "Earthquake in a circle"}, dig(t, policy, "product"))
+	require.Equal(t, map[string]any{"key": "quake-circle", "version": 3.0, "title": "Earthquake in a circle"}, dig(t, policy, "product"))
 	require.Equal(t, "quake-circle", dig(t, policy, "quote", "product", "key"))
 	require.Equal(t, []any{map[string]any{"index": "8.0", "reached": "0.4"}}, dig(t, policy, "cover", "payoutCurves", 0, "points"))
 }

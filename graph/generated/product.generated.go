@@ -633,6 +633,38 @@ func (ec *executionContext) fieldContext_Product_payoutCurves(_ context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Product_measurement(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Product_measurement(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Measurement, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *trigger.Measurement) graphql.Marshaler {
+			return ec.marshalOMeasurement2ᚖparapetᚋmodelᚋhazardᚋtriggerᚐMeasurement(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Product_measurement(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Product",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Measurement(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Product_times(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1805,6 +1837,11 @@ func (ec *executionContext) _Product(ctx context.Context, sel ast.SelectionSet, 
 		case "payoutCurves":
 			out.Values[i] = ec._Product_payoutCurves(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "measurement":
+			out.Values[i] = ec._Product_measurement(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		case "times":

@@ -301,6 +301,7 @@ type ComplexityRoot struct {
 
 	Cover struct {
 		Limit           func(childComplexity int) int
+		Measurement     func(childComplexity int) int
 		Payout          func(childComplexity int) int
 		PayoutCurves    func(childComplexity int) int
 		Place           func(childComplexity int) int
@@ -684,6 +685,26 @@ type ComplexityRoot struct {
 	Measure struct {
 		Unit  func(childComplexity int) int
 		Value func(childComplexity int) int
+	}
+
+	Measurement struct {
+		ChallengeWindow func(childComplexity int) int
+		Fallback        func(childComplexity int) int
+		LongStop        func(childComplexity int) int
+		Rule            func(childComplexity int) int
+		Sources         func(childComplexity int) int
+		Wait            func(childComplexity int) int
+	}
+
+	MeasurementRule struct {
+		Kind      func(childComplexity int) int
+		M         func(childComplexity int) int
+		Tolerance func(childComplexity int) int
+	}
+
+	MeasurementSource struct {
+		Source func(childComplexity int) int
+		Stage  func(childComplexity int) int
 	}
 
 	Message struct {
@@ -1176,6 +1197,7 @@ type ComplexityRoot struct {
 		Currencies    func(childComplexity int) int
 		Examples      func(childComplexity int) int
 		Key           func(childComplexity int) int
+		Measurement   func(childComplexity int) int
 		Notes         func(childComplexity int) int
 		Payout        func(childComplexity int) int
 		PayoutCurves  func(childComplexity int) int
@@ -2837,6 +2859,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Cover.Limit(childComplexity), true
+	case "Cover.measurement":
+		if e.ComplexityRoot.Cover.Measurement == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Cover.Measurement(childComplexity), true
 	case "Cover.payout":
 		if e.ComplexityRoot.Cover.Payout == nil {
 			break
@@ -4341,6 +4369,75 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Measure.Value(childComplexity), true
+
+	case "Measurement.challengeWindow":
+		if e.ComplexityRoot.Measurement.ChallengeWindow == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Measurement.ChallengeWindow(childComplexity), true
+	case "Measurement.fallback":
+		if e.ComplexityRoot.Measurement.Fallback == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Measurement.Fallback(childComplexity), true
+	case "Measurement.longStop":
+		if e.ComplexityRoot.Measurement.LongStop == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Measurement.LongStop(childComplexity), true
+	case "Measurement.rule":
+		if e.ComplexityRoot.Measurement.Rule == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Measurement.Rule(childComplexity), true
+	case "Measurement.sources":
+		if e.ComplexityRoot.Measurement.Sources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Measurement.Sources(childComplexity), true
+	case "Measurement.wait":
+		if e.ComplexityRoot.Measurement.Wait == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Measurement.Wait(childComplexity), true
+
+	case "MeasurementRule.kind":
+		if e.ComplexityRoot.MeasurementRule.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementRule.Kind(childComplexity), true
+	case "MeasurementRule.m":
+		if e.ComplexityRoot.MeasurementRule.M == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementRule.M(childComplexity), true
+	case "MeasurementRule.tolerance":
+		if e.ComplexityRoot.MeasurementRule.Tolerance == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementRule.Tolerance(childComplexity), true
+
+	case "MeasurementSource.source":
+		if e.ComplexityRoot.MeasurementSource.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementSource.Source(childComplexity), true
+	case "MeasurementSource.stage":
+		if e.ComplexityRoot.MeasurementSource.Stage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementSource.Stage(childComplexity), true
 
 	case "Message.author":
 		if e.ComplexityRoot.Message.Author == nil {
@@ -6683,6 +6780,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Product.Key(childComplexity), true
+	case "Product.measurement":
+		if e.ComplexityRoot.Product.Measurement == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.Measurement(childComplexity), true
 	case "Product.notes":
 		if e.ComplexityRoot.Product.Notes == nil {
 			break
@@ -9734,6 +9837,8 @@ enum ReasonCode {
   SOURCE_PRELIMINARY
   "The source retracted its report."
   SOURCE_RETRACTED
+  "The source of the occurrence is none of those that decide the policy."
+  SOURCE_NOT_NAMED
   "Evidence is needed."
   EVIDENCE_NEEDED
   "Compliance investigates it."
@@ -12794,6 +12899,8 @@ type Product {
   payout: PayoutShape!
   "How much is owed at each value of the index, as curves to draw: one, or one for each ring."
   payoutCurves: [PayoutCurve!]!
+  "Which sources decide, and how; null in versions from before products named them: every source of the peril decides."
+  measurement: Measurement
   "Durations: validity of a quote, waiting period, reporting window and bounds of the term."
   times: ProductTimes!
   "The factors of the premium."
@@ -13988,6 +14095,64 @@ type Cover {
   payout: PayoutShape!
   "How much is owed at each value of the index, as curves to draw: one, or one for each ring."
   payoutCurves: [PayoutCurve!]!
+  "Which sources decide, and how; null: every source of the peril decides."
+  measurement: Measurement
+}
+
+"Which sources decide a cover, and how their readings become one determination."
+type Measurement {
+  "The sources in order of rank, the highest first."
+  sources: [MeasurementSource!]!
+  "How one source is selected."
+  rule: MeasurementRule!
+  "Time from the end of the occurrence to the decision when not all sources have reported."
+  wait: Duration!
+  "What happens when the rule selected no source in that time."
+  fallback: MeasurementFallback!
+  "Time from the end of the occurrence after which nothing is determined any more."
+  longStop: Duration!
+  "Time from a decision in which you may contest it."
+  challengeWindow: Duration!
+}
+
+"A source that decides a cover."
+type MeasurementSource {
+  "Name of the registered source."
+  source: String!
+  "The stage from which its readings count."
+  stage: ObservationStage!
+}
+
+"How one source is selected. Readings are never blended."
+type MeasurementRule {
+  "The kind of the rule."
+  kind: MeasurementRuleKind!
+  "How many sources must agree, for M_OF_N; otherwise 0."
+  m: Int!
+  "The largest difference between readings that agree, for M_OF_N; otherwise null."
+  tolerance: Measure
+}
+
+"The kind of a rule that selects a source."
+enum MeasurementRuleKind {
+  "The source of the highest rank that reported in time."
+  FIRST_OF
+  "The middle reading of the largest set of sources that agree."
+  M_OF_N
+  "The smallest amount of the sources that reported in time."
+  WORST_OF
+  "The largest amount of the sources that reported in time."
+  BEST_OF
+}
+
+"What happens when the rule selected no source in time."
+enum MeasurementFallback {
+  "The highest rank that reports at all is selected."
+  NEXT_RANK
+  "An operator decides."
+  OPERATOR
+  "The sources are waited for until the long stop."
+  NONE
 }
 
 "The insured place: a circle with a centre and a radius, a box with four borders, or a station."
@@ -15262,6 +15427,8 @@ func (ec *executionContext) childFields_Cover(ctx context.Context, field graphql
 		return ec.fieldContext_Cover_payout(ctx, field)
 	case "payoutCurves":
 		return ec.fieldContext_Cover_payoutCurves(ctx, field)
+	case "measurement":
+		return ec.fieldContext_Cover_measurement(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Cover", field.Name)
 }
@@ -16014,6 +16181,46 @@ func (ec *executionContext) childFields_Measure(ctx context.Context, field graph
 		return ec.fieldContext_Measure_unit(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Measure", field.Name)
+}
+
+func (ec *executionContext) childFields_Measurement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "sources":
+		return ec.fieldContext_Measurement_sources(ctx, field)
+	case "rule":
+		return ec.fieldContext_Measurement_rule(ctx, field)
+	case "wait":
+		return ec.fieldContext_Measurement_wait(ctx, field)
+	case "fallback":
+		return ec.fieldContext_Measurement_fallback(ctx, field)
+	case "longStop":
+		return ec.fieldContext_Measurement_longStop(ctx, field)
+	case "challengeWindow":
+		return ec.fieldContext_Measurement_challengeWindow(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Measurement", field.Name)
+}
+
+func (ec *executionContext) childFields_MeasurementRule(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kind":
+		return ec.fieldContext_MeasurementRule_kind(ctx, field)
+	case "m":
+		return ec.fieldContext_MeasurementRule_m(ctx, field)
+	case "tolerance":
+		return ec.fieldContext_MeasurementRule_tolerance(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MeasurementRule", field.Name)
+}
+
+func (ec *executionContext) childFields_MeasurementSource(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_MeasurementSource_source(ctx, field)
+	case "stage":
+		return ec.fieldContext_MeasurementSource_stage(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MeasurementSource", field.Name)
 }
 
 func (ec *executionContext) childFields_Message(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16918,6 +17125,8 @@ func (ec *executionContext) childFields_Product(ctx context.Context, field graph
 		return ec.fieldContext_Product_payout(ctx, field)
 	case "payoutCurves":
 		return ec.fieldContext_Product_payoutCurves(ctx, field)
+	case "measurement":
+		return ec.fieldContext_Product_measurement(ctx, field)
 	case "times":
 		return ec.fieldContext_Product_times(ctx, field)
 	case "price":

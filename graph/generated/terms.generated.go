@@ -284,6 +284,38 @@ func (ec *executionContext) fieldContext_Cover_payoutCurves(_ context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _Cover_measurement(ctx context.Context, field graphql.CollectedField, obj *node.Cover) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Cover_measurement(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Measurement, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *trigger.Measurement) graphql.Marshaler {
+			return ec.marshalOMeasurement2ᚖparapetᚋmodelᚋhazardᚋtriggerᚐMeasurement(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Cover_measurement(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Cover",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Measurement(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Measure_value(ctx context.Context, field graphql.CollectedField, obj *hazard.Measure) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -328,6 +360,286 @@ func (ec *executionContext) _Measure_unit(ctx context.Context, field graphql.Col
 }
 func (ec *executionContext) fieldContext_Measure_unit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Measure", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _Measurement_sources(ctx context.Context, field graphql.CollectedField, obj *trigger.Measurement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Measurement_sources(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Sources, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []trigger.MeasurementSource) graphql.Marshaler {
+			return ec.marshalNMeasurementSource2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐMeasurementSourceᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Measurement_sources(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Measurement",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MeasurementSource(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Measurement_rule(ctx context.Context, field graphql.CollectedField, obj *trigger.Measurement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Measurement_rule(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Rule, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v trigger.MeasurementRule) graphql.Marshaler {
+			return ec.marshalNMeasurementRule2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementRule(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Measurement_rule(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Measurement",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MeasurementRule(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Measurement_wait(ctx context.Context, field graphql.CollectedField, obj *trigger.Measurement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Measurement_wait(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Wait, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNDuration2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Measurement_wait(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Measurement", field, false, false, errors.New("field of type Duration does not have child fields"))
+}
+
+func (ec *executionContext) _Measurement_fallback(ctx context.Context, field graphql.CollectedField, obj *trigger.Measurement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Measurement_fallback(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Fallback, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v trigger.MeasurementFallback) graphql.Marshaler {
+			return ec.marshalNMeasurementFallback2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementFallback(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Measurement_fallback(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Measurement", field, false, false, errors.New("field of type MeasurementFallback does not have child fields"))
+}
+
+func (ec *executionContext) _Measurement_longStop(ctx context.Context, field graphql.CollectedField, obj *trigger.Measurement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Measurement_longStop(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.LongStop, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNDuration2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Measurement_longStop(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Measurement", field, false, false, errors.New("field of type Duration does not have child fields"))
+}
+
+func (ec *executionContext) _Measurement_challengeWindow(ctx context.Context, field graphql.CollectedField, obj *trigger.Measurement) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Measurement_challengeWindow(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ChallengeWindow, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNDuration2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Measurement_challengeWindow(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Measurement", field, false, false, errors.New("field of type Duration does not have child fields"))
+}
+
+func (ec *executionContext) _MeasurementRule_kind(ctx context.Context, field graphql.CollectedField, obj *trigger.MeasurementRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MeasurementRule_kind(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Kind, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v trigger.MeasurementRuleKind) graphql.Marshaler {
+			return ec.marshalNMeasurementRuleKind2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementRuleKind(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MeasurementRule_kind(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MeasurementRule", field, false, false, errors.New("field of type MeasurementRuleKind does not have child fields"))
+}
+
+func (ec *executionContext) _MeasurementRule_m(ctx context.Context, field graphql.CollectedField, obj *trigger.MeasurementRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MeasurementRule_m(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.M, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int) graphql.Marshaler {
+			return ec.marshalNInt2int(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MeasurementRule_m(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MeasurementRule", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _MeasurementRule_tolerance(ctx context.Context, field graphql.CollectedField, obj *trigger.MeasurementRule) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MeasurementRule_tolerance(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Tolerance, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *hazard.Measure) graphql.Marshaler {
+			return ec.marshalOMeasure2ᚖparapetᚋmodelᚋhazardᚐMeasure(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MeasurementRule_tolerance(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MeasurementRule",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Measure(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MeasurementSource_source(ctx context.Context, field graphql.CollectedField, obj *trigger.MeasurementSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MeasurementSource_source(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Source, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MeasurementSource_source(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MeasurementSource", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MeasurementSource_stage(ctx context.Context, field graphql.CollectedField, obj *trigger.MeasurementSource) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MeasurementSource_stage(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Stage, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v trigger.Stage) graphql.Marshaler {
+			return ec.marshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MeasurementSource_stage(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MeasurementSource", field, false, false, errors.New("field of type ObservationStage does not have child fields"))
 }
 
 func (ec *executionContext) _Money_amount(ctx context.Context, field graphql.CollectedField, obj *money.Money) (ret graphql.Marshaler) {
@@ -1597,6 +1909,11 @@ func (ec *executionContext) _Cover(ctx context.Context, sel ast.SelectionSet, ob
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
+		case "measurement":
+			out.Values[i] = ec._Cover_measurement(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		default:
 			panic("unknown field " + strconv.Quote(field.Name))
 		}
@@ -1637,6 +1954,160 @@ func (ec *executionContext) _Measure(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "unit":
 			out.Values[i] = ec._Measure_unit(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var measurementImplementors = []string{"Measurement"}
+
+func (ec *executionContext) _Measurement(ctx context.Context, sel ast.SelectionSet, obj *trigger.Measurement) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, measurementImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("Measurement")
+		case "sources":
+			out.Values[i] = ec._Measurement_sources(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "rule":
+			out.Values[i] = ec._Measurement_rule(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "wait":
+			out.Values[i] = ec._Measurement_wait(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "fallback":
+			out.Values[i] = ec._Measurement_fallback(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "longStop":
+			out.Values[i] = ec._Measurement_longStop(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "challengeWindow":
+			out.Values[i] = ec._Measurement_challengeWindow(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var measurementRuleImplementors = []string{"MeasurementRule"}
+
+func (ec *executionContext) _MeasurementRule(ctx context.Context, sel ast.SelectionSet, obj *trigger.MeasurementRule) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, measurementRuleImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MeasurementRule")
+		case "kind":
+			out.Values[i] = ec._MeasurementRule_kind(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "m":
+			out.Values[i] = ec._MeasurementRule_m(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "tolerance":
+			out.Values[i] = ec._MeasurementRule_tolerance(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var measurementSourceImplementors = []string{"MeasurementSource"}
+
+func (ec *executionContext) _MeasurementSource(ctx context.Context, sel ast.SelectionSet, obj *trigger.MeasurementSource) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, measurementSourceImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MeasurementSource")
+		case "source":
+			out.Values[i] = ec._MeasurementSource_source(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "stage":
+			out.Values[i] = ec._MeasurementSource_stage(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -2221,6 +2692,62 @@ func (ec *executionContext) marshalNMeasure2parapetᚋmodelᚋhazardᚐMeasure(c
 	return ec._Measure(ctx, sel, &v)
 }
 
+func (ec *executionContext) unmarshalNMeasurementFallback2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementFallback(ctx context.Context, v any) (trigger.MeasurementFallback, error) {
+	res, err := scalar.UnmarshalFallback(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNMeasurementFallback2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementFallback(ctx context.Context, sel ast.SelectionSet, v trigger.MeasurementFallback) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalFallback(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) marshalNMeasurementRule2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementRule(ctx context.Context, sel ast.SelectionSet, v trigger.MeasurementRule) graphql.Marshaler {
+	return ec._MeasurementRule(ctx, sel, &v)
+}
+
+func (ec *executionContext) unmarshalNMeasurementRuleKind2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementRuleKind(ctx context.Context, v any) (trigger.MeasurementRuleKind, error) {
+	res, err := scalar.UnmarshalRuleKind(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNMeasurementRuleKind2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementRuleKind(ctx context.Context, sel ast.SelectionSet, v trigger.MeasurementRuleKind) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalRuleKind(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) marshalNMeasurementSource2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementSource(ctx context.Context, sel ast.SelectionSet, v trigger.MeasurementSource) graphql.Marshaler {
+	return ec._MeasurementSource(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMeasurementSource2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐMeasurementSourceᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.MeasurementSource) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMeasurementSource2parapetᚋmodelᚋhazardᚋtriggerᚐMeasurementSource(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx context.Context, sel ast.SelectionSet, v money.Money) graphql.Marshaler {
 	return ec._Money(ctx, sel, &v)
 }
@@ -2596,6 +3123,13 @@ func (ec *executionContext) marshalOMeasure2ᚖparapetᚋmodelᚋhazardᚐMeasur
 		return graphql.Null
 	}
 	return ec._Measure(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOMeasurement2ᚖparapetᚋmodelᚋhazardᚋtriggerᚐMeasurement(ctx context.Context, sel ast.SelectionSet, v *trigger.Measurement) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._Measurement(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOMoney2ᚖparapetᚋmodelᚋmoneyᚐMoney(ctx context.Context, sel ast.SelectionSet, v *money.Money) graphql.Marshaler {

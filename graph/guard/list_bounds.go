@@ -61,6 +61,7 @@ var listBounds = map[string]listBound{
 	"Quote.history":                       {entries: 100},
 	"Price.lines":                         {entries: 8},
 	"Cover.payoutCurves":                  {entries: 10}, // one per ring
+	"Measurement.sources":                 {entries: 5},
 	"PayoutShape.rings":                   {entries: 10},
 	"PayoutShape.steps":                   {entries: 50},
 	"Ring.steps":                          {entries: 50},

@@ -105,6 +105,22 @@ func MarshalDirection(w trigger.Direction) graphql.Marshaler { return upperEnum(
 // UnmarshalDirection is UnmarshalEnum.
 func UnmarshalDirection(v any) (trigger.Direction, error) { return lowerEnum[trigger.Direction](v) }
 
+// MarshalRuleKind is MarshalEnum.
+func MarshalRuleKind(k trigger.MeasurementRuleKind) graphql.Marshaler { return upperEnum(k) }
+
+// UnmarshalRuleKind is UnmarshalEnum.
+func UnmarshalRuleKind(v any) (trigger.MeasurementRuleKind, error) {
+	return lowerEnum[trigger.MeasurementRuleKind](v)
+}
+
+// MarshalFallback is MarshalEnum.
+func MarshalFallback(f trigger.MeasurementFallback) graphql.Marshaler { return upperEnum(f) }
+
+// UnmarshalFallback is UnmarshalEnum.
+func UnmarshalFallback(v any) (trigger.MeasurementFallback, error) {
+	return lowerEnum[trigger.MeasurementFallback](v)
+}
+
 // MarshalWindRule is MarshalEnum; no rule is null.
 func MarshalWindRule(w trigger.WindRule) graphql.Marshaler {
 	if w == "" {

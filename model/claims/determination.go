@@ -182,7 +182,20 @@ func ReasonClause(p *underwriting.PolicyRow, facts trigger.Occurrence, d trigger
 		return "days of the month or dekad are missing"
 	case trigger.SourcePreliminary:
 		return "the month or dekad is judged when every day of it is final"
+	case trigger.SourceNotNamed:
+		return fmt.Sprintf("the policy is decided by %s, and %s reported the occurrence", namedSources(p), facts.Source)
 	case trigger.ThresholdMet:
 	}
 	return "the amount owed rounds to nothing"
+}
+
+// namedSources lists the sources of a policy's terms in order of rank.
+func namedSources(p *underwriting.PolicyRow) string {
+	var names []string
+	if p.Cover.Measurement != nil {
+		for _, s := range p.Cover.Measurement.Sources {
+			names = append(names, s.Source)
+		}
+	}
+	return JoinWords(names)
 }

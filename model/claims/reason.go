@@ -24,6 +24,7 @@ const (
 	ReasonComplianceHold    ReasonCode = "compliance_hold"
 	ReasonGoodwill          ReasonCode = "goodwill"
 	ReasonOperatorDecision  ReasonCode = "operator_decision"
+	ReasonSourceNotNamed    ReasonCode = "source_not_named" // of a refused claim: the policy's terms do not name the source
 )
 
 // OperatorReasons are the reasons an operator can give, by outcome. The reason for a

@@ -1,6 +1,8 @@
 package modeltest
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 	"time"
 
@@ -9,6 +11,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/money"
+	"parapet/model/quoting/product"
 	"parapet/model/wire"
 )
 
@@ -108,3 +111,39 @@ const ScatterPolicies = `with copies as (
 		p.terms_hash, p.currency, p.premium_amount, p.limit_amount, p.limit_remaining, p.effective_at, p.payable_from, p.expires_at, p.reportable_until,
 		p.cancelled_at, p.kind, box(point(c.lon + 0.9, c.lat + 0.5), point(c.lon - 0.9, c.lat - 0.5)), null
 	from policies p, copies c where p.quote_id is not null`
+
+// OneSource is the measurement of a product that one source decides.
+func OneSource(source, stage string) string {
+	return fmt.Sprintf(`measurement:
+  sources: [{source: %s, stage: %s}]
+  rule: {kind: first_of}
+  wait: P7D
+  fallback: none
+  long_stop: P90D
+  challenge_window: P30D
+
+`, source, stage)
+}
+
+// PublishMeasured publishes a new version of a shipped product with a measurement, or
+// without one for an empty text.
+func (b *Bundle) PublishMeasured(key, measurement string, version int) {
+	b.t.Helper()
+	_, _, err := b.Service.Products.Publish(b.ctx, b.Operator, []byte(MeasuredDocument(key, measurement, version)))
+	require.NoError(b.t, err)
+}
+
+// MeasuredDocument returns a shipped product's document with another measurement and
+// version, at stations without a waiting period.
+func MeasuredDocument(key, measurement string, version int) string {
+	document := ""
+	for _, p := range product.Shipped() {
+		if p.Key() == key {
+			document = strings.Replace(string(p.Source()), fmt.Sprintf("\nversion: %d\n", p.Version()), fmt.Sprintf("\nversion: %d\n", version), 1)
+		}
+	}
+	document = strings.NewReplacer("\n  waiting_period: P7D\n", "\n  waiting_period: P0D\n", "\n  shortest_term: P8D\n", "\n  shortest_term: P1D\n").Replace(document)
+	before, after, _ := strings.Cut(document, "\ntimes:\n")
+	before, _, _ = strings.Cut(before, "\nmeasurement:\n")
+	return before + "\n" + measurement + "times:\n" + after
+}

@@ -194,7 +194,7 @@ func (adj *adjudication) hasNewSourceVersion(row *claims.ClaimRow) bool {
 // evaluateTrigger evaluates the trigger for a policy without the days that were already
 // paid.
 func (adj *adjudication) evaluateTrigger(p *underwriting.PolicyRow) trigger.Determination {
-	return trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, WithoutPaidDays(adj.occurrence, adj.facts, adj.paidDays[p.ID]))
+	return trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, WithoutPaidDays(adj.occurrence, adj.facts, adj.paidDays[p.ID]))
 }
 
 // awaitsMissingDays reports whether the claim waits for missing days of its month or

@@ -280,5 +280,5 @@ func findRainOccurrence(ctx context.Context, tx *store.Tx, p *underwriting.Polic
 		return nil, trigger.Occurrence{}, err
 	}
 	facts := loaded[0].Facts
-	return nil, facts, claims.TriggerNotMetError(p, facts, trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, facts))
+	return nil, facts, claims.TriggerNotMetError(p, facts, trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, facts))
 }

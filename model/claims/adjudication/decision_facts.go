@@ -12,7 +12,7 @@ import (
 // isStageSufficient reports whether the measurement's stage allows the product to decide.
 // At a station only final days do.
 func isStageSufficient(r *underwriting.PolicyRow, d trigger.Determination) bool {
-	return d.Stage == trigger.Final || r.Cover.Trigger.DecidesOn == trigger.Preliminary && r.Station == nil
+	return d.Stage == trigger.Final || r.Cover.DecidingStage() == trigger.Preliminary && r.Station == nil
 }
 
 // OpensClaim reports whether a determination opens a claim now. A month or dekad with a

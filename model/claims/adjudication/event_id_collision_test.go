@@ -19,6 +19,9 @@ import (
 func TestSameNameOfDifferentKindsLinksSeparateOccurrences(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
+	for _, key := range []string{"quake-circle", "cyclone-circle", "rain-excess"} {
+		b.PublishMeasured(key, "", 999) // every source decides
+	}
 	shaken := b.QuoteAndBind("quake-circle", nil)
 	blown := b.QuoteAndBind("cyclone-circle", nil)
 	flooded := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 1})

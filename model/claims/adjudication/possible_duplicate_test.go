@@ -55,6 +55,7 @@ func TestQuakesThatMayBeOneEventPayOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
+			b.PublishMeasured("quake-circle", "", 999) // every source decides
 			policy := b.QuoteAndBind("quake-circle", modeltest.Context{"radius_km": 200, "location": paris})
 			at := b.Now()
 			b.AdvanceClock(10 * time.Minute)
@@ -89,6 +90,7 @@ func TestStormsThatMayBeOneEventPayOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
+			b.PublishMeasured("cyclone-circle", "", 999) // every source decides
 			policy := b.QuoteAndBind("cyclone-circle", modeltest.Context{"radius_km": 300})
 			at := b.Now()
 			b.AdvanceClock(48 * time.Hour)
@@ -116,6 +118,7 @@ func TestDaysOfTwoSourcesAtAStationPayOnce(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
+			b.PublishMeasured("rain-excess", "", 999) // every source decides
 			policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 2})
 			today := b.Now().Truncate(24 * time.Hour)
 			b.AdvanceClock(20 * 24 * time.Hour)

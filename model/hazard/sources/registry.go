@@ -79,3 +79,26 @@ func (r *SourceRow) measures(kind hazard.Kind) bool {
 		return rules != nil && rules.Kind == kind
 	})
 }
+
+// RequireForTerms returns why the terms of a product may not name a source for a peril and
+// stage, nil if they may.
+func (r Registry) RequireForTerms(source string, peril hazard.Peril, stage trigger.Stage) *apperr.FieldError {
+	row, pointer := r.rows[source], "/source"
+	var detail string
+	switch {
+	case row == nil && r.development && slices.Contains(rehearsalSources, source):
+		return nil
+	case row == nil:
+		detail = fmt.Sprintf("No source has the name %q: register it first (registerSource), or use a registered one.", source)
+	case !row.Enabled:
+		detail = fmt.Sprintf("The source %s is disabled: use an enabled one.", source)
+	case !slices.Contains(row.Perils, string(peril)):
+		detail = fmt.Sprintf("The source %s is registered for %s, not for %s.", source, joinNames(row.Perils), peril)
+	case !slices.Contains(row.Stages, string(stage)):
+		pointer, detail = "/stage", fmt.Sprintf("The source %s is registered for the stage %s only.", source, joinNames(row.Stages))
+	default:
+		return nil
+	}
+	e := apperr.NewFieldError(pointer, "unknown", detail)
+	return &e
+}

@@ -24,6 +24,9 @@ type Cover struct {
 	Place           Place   `json:"place"`
 	Trigger         Trigger `json:"trigger"`
 	Payout          Payout  `json:"payout"`
+	// Measurement names the sources that decide. Nil: policies bound before products had
+	// one, for which every source of their peril decides.
+	Measurement *Measurement `json:"measurement,omitempty"`
 }
 
 // Direction is the side of a threshold on which the trigger is met.
@@ -180,6 +183,8 @@ const (
 	// SourcePreliminary: a month or dekad would pay by its known days, but days are
 	// still to come or to become final.
 	SourcePreliminary Reason = "source_preliminary"
+	// SourceNotNamed: the terms do not name the source that reported it.
+	SourceNotNamed Reason = "source_not_named"
 )
 
 // Determination is the result of the trigger for one cover and one occurrence.

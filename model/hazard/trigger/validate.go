@@ -15,6 +15,11 @@ func (c Cover) Validate() error {
 	if c.Limit.Amount <= 0 {
 		wrong = append(wrong, errors.New("the limit is not above 0"))
 	}
+	if c.Measurement != nil {
+		for _, fault := range c.Measurement.Faults(c.Trigger) {
+			wrong = append(wrong, fmt.Errorf("measurement%s: %s", fault.Pointer, fault.Detail))
+		}
+	}
 	durations := []struct{ name, iso string }{
 		{"term", c.Term}, {"waiting_period", c.WaitingPeriod}, {"reporting_window", c.ReportingWindow},
 	}

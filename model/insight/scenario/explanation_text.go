@@ -95,6 +95,8 @@ func (v *Evaluation) termsSentence(determination wire.Determination) string {
 		return fmt.Sprintf("The trigger cannot be evaluated until the missing days are reported: %d.", v.facts.AtStation.Missing())
 	case trigger.SourcePreliminary:
 		return "The trigger is evaluated when every day is final."
+	case trigger.SourceNotNamed:
+		return sentenceOf(claims.ReasonClause(p, v.facts, v.determination, determination))
 	case trigger.OutsidePlace:
 	}
 	return v.placeSentence()

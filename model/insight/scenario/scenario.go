@@ -70,7 +70,7 @@ type Evaluation struct {
 // a claim exists.
 func (v *Evaluation) isAffected() bool {
 	switch v.determination.Reason {
-	case trigger.OutsidePeriod, trigger.OutsidePlace:
+	case trigger.OutsidePeriod, trigger.OutsidePlace, trigger.SourceNotNamed:
 		return v.claim != nil
 	case trigger.ThresholdMet, trigger.ThresholdNotMet, trigger.WaitingPeriod, trigger.EvidenceNeeded, trigger.SourcePreliminary:
 	}
@@ -90,6 +90,15 @@ func (v *Evaluation) payableAmount() int64 {
 	}
 }
 
+// evaluate returns the trigger function of the scenario: what did not happen has no source,
+// and every policy is evaluated as if its own sources had reported it.
+func (sc *Scenario) evaluate() func(trigger.Cover, trigger.Period, time.Time, trigger.Occurrence) trigger.Determination {
+	if sc.hypothetical {
+		return trigger.Evaluate
+	}
+	return trigger.EvaluateReport
+}
+
 // evaluatePolicy evaluates a policy by the rules of the matcher. It returns one
 // evaluation, or for hypothetical days one for each occurrence that would pay.
 func (sc *Scenario) evaluatePolicy(p *underwriting.PolicyRow) []Evaluation {
@@ -97,7 +106,7 @@ func (sc *Scenario) evaluatePolicy(p *underwriting.PolicyRow) []Evaluation {
 	left := p.LimitRemaining
 	for _, facts := range sc.factsForPolicy(p) {
 		v := Evaluation{policy: p, facts: facts, claim: sc.claims[p.ID]}
-		v.determination = trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
+		v.determination = sc.evaluate()(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
 		if v.determination.OccurredAt.IsZero() { // the policy covers another kind of event
 			v.determination.OccurredAt = sc.Row.OccurredAt
 		}
@@ -131,7 +140,7 @@ func (sc *Scenario) factsForPolicy(p *underwriting.PolicyRow) []trigger.Occurren
 		}
 		facts = adjudication.WithoutPaidDays(sc.Row, facts, sc.paidRuns[p.ID])
 		all = append(all, facts)
-		if trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, facts).Met {
+		if sc.evaluate()(p.Cover, p.CoverPeriod(), p.PayableFrom, facts).Met {
 			paying = append(paying, facts)
 		}
 	}

@@ -104,7 +104,7 @@ func (r productRow) toRecord(p *product.Product) (*wire.Product, error) {
 	record := &wire.Product{
 		Header: wire.Header{ID: r.Key, Object: "product", CreatedAt: r.CreatedAt, UpdatedAt: r.CreatedAt, Version: int64(r.Version)},
 		Key:    r.Key, Title: d.Title, Summary: d.Summary, Place: d.Place, Context: p.ContextSchema(),
-		Trigger: d.Trigger, Payout: d.Payout, Notes: d.Notes,
+		Trigger: d.Trigger, Payout: d.Payout, Measurement: d.Measurement, Notes: d.Notes,
 	}
 	for _, part := range []struct {
 		from any

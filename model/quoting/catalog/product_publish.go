@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"parapet/model/hazard/sources"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -29,6 +30,13 @@ func (s *Service) Publish(ctx context.Context, caller actor.Actor, document []by
 		return nil, false, apperr.Invalid(fields...)
 	}
 	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
+		fields, err := checkSources(ctx, tx, parsed.Document())
+		if err != nil {
+			return err
+		}
+		if len(fields) > 0 {
+			return apperr.Invalid(fields...)
+		}
 		var row *productRow
 		if row, created, err = publishProduct(ctx, tx, parsed); err != nil {
 			return err
@@ -68,6 +76,32 @@ func (s *Service) parsePublishable(document []byte) (*product.Product, []apperr.
 		fields[i] = apperr.NewFieldError("/document"+field.Pointer, field.Code, field.Detail)
 	}
 	return nil, fields
+}
+
+// checkSources returns the sources of a document's measurement that are not registered, or
+// not for its peril and stage.
+func checkSources(ctx context.Context, tx *store.Tx, d product.Document) (fields []apperr.FieldError, err error) {
+	if d.Measurement == nil {
+		return nil, nil
+	}
+	if len(d.Measurement.Sources) > 1 {
+		return []apperr.FieldError{apperr.NewFieldError("/document/measurement/sources", "length", "Name one source: this release decides no policy by several.")}, nil
+	}
+	names := make([]string, 0, len(d.Measurement.Sources))
+	for _, s := range d.Measurement.Sources {
+		names = append(names, s.Source)
+	}
+	registry, err := sources.Load(ctx, tx, names, tx.Store.Development)
+	if err != nil {
+		return nil, err
+	}
+	for i, s := range d.Measurement.Sources {
+		if fault := registry.RequireForTerms(s.Source, d.Trigger.Kind, s.Stage); fault != nil {
+			fault.Pointer = fmt.Sprintf("/document/measurement/sources/%d%s", i, fault.Pointer)
+			fields = append(fields, *fault)
+		}
+	}
+	return fields, nil
 }
 
 func publishProduct(ctx context.Context, tx *store.Tx, p *product.Product) (*productRow, bool, error) {

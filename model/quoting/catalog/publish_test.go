@@ -17,15 +17,15 @@ func TestPublishIsRepeatableAndRejectsOtherContent(t *testing.T) {
 	b := modeltest.New(t)
 	b.Quote("quake-circle", nil)
 	source := shippedDocument(t, "quake-circle")
-	document := bytes.Replace(source, []byte("\nversion: 2\n"), []byte("\nversion: 3\n"), 1)
+	document := bytes.Replace(source, []byte("\nversion: 3\n"), []byte("\nversion: 4\n"), 1)
 	record, created, err := b.Service.Products.Publish(t.Context(), b.Operator, document)
 	require.NoError(t, err)
 	require.True(t, created)
-	require.Equal(t, int64(3), record.Version)
+	require.Equal(t, int64(4), record.Version)
 	read, err := b.Service.Products.Get(t.Context(), b.Acme, "quake-circle")
 	require.NoError(t, err)
 	require.Equal(t, read, record)
-	require.Equal(t, 3, b.Quote("quake-circle", nil).ProductVersion, "at once where it was published")
+	require.Equal(t, 4, b.Quote("quake-circle", nil).ProductVersion, "at once where it was published")
 
 	_, created, err = b.Service.Products.Publish(t.Context(), b.Operator, document)
 	require.NoError(t, err)
@@ -46,7 +46,7 @@ func TestPublishNamesEachFaultOfADocument(t *testing.T) {
 	}{
 		"no document":  {"key: [", []string{"/document"}},
 		"too much":     {source + strings.Repeat("#", 256<<10), []string{"/document"}},
-		"form":         {strings.NewReplacer("shape: step", "shape: stairs", "\nversion: 2\n", "\nversion: 0\n").Replace(source), []string{"/document/payout/shape", "/document/version"}},
+		"form":         {strings.NewReplacer("shape: step", "shape: stairs", "\nversion: 3\n", "\nversion: 0\n").Replace(source), []string{"/document/payout/shape", "/document/version"}},
 		"sense":        {strings.NewReplacer("code: EUR", "code: USD", "minimum_limit: 100000,", "minimum_limit: 100000000,").Replace(source), []string{"/document/currencies/0", "/document/currencies/1/code", "/document/currencies/2", "/document/settlement/automatic_up_to"}},
 		"an example":   {strings.Replace(source, "met: false", "met: true", 1), []string{"/document/examples/0"}},
 		"a context":    {strings.Replace(source, "      minimum: 5\n", "", 1), []string{"/document/context"}},

@@ -52,6 +52,11 @@ func (p *Product) checkForm() (wrong []Field) {
 			wrong = append(wrong, newDocumentFault("/times/"+iso.name, "%v", err))
 		}
 	}
+	if d.Measurement != nil {
+		for _, fault := range d.Measurement.Faults(d.Trigger) {
+			wrong = append(wrong, newDocumentFault("/measurement"+fault.Pointer, "%s", fault.Detail))
+		}
+	}
 	wrong = append(wrong, d.checkPrice()...)
 	needed, allowed := d.contextMembers()
 	for _, name := range needed {

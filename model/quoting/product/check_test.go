@@ -4,9 +4,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
 	"parapet/model/quoting/product"
 )
 
@@ -78,7 +80,7 @@ func TestFaultsOfADocumentAreReportedTogether(t *testing.T) {
 		pointers = append(pointers, f.Pointer)
 	}
 	require.Equal(t, []string{"/payout", "/times/waiting_period", "/price/smoothing_km", "/context/properties", "/context/properties/range_in_km", "/currencies/1/code", "/settlement/automatic_up_to"}, pointers)
-	require.ErrorContains(t, err, "quake-circle version 2 cannot be published: /payout: ")
+	require.ErrorContains(t, err, "quake-circle version 3 cannot be published: /payout: ")
 }
 
 // A member that another shape or place reads would be accepted and ignored.
@@ -111,7 +113,7 @@ func TestContextHasOnlyTheMembersThatItsCoverReads(t *testing.T) {
 func TestFormalFaultsOfADocumentAreSortedOneAMember(t *testing.T) {
 	t.Parallel()
 	source := string(shippedProduct(t, "quake-circle").Source())
-	source = strings.Replace(source, "version: 2", "version: two", 1)
+	source = strings.Replace(source, "version: 3", "version: two", 1)
 	source = strings.Replace(source, "key: quake-circle", "key: 7", 1)
 	source = strings.Replace(source, "code: EUR", "code: 5", 1)
 	_, err := product.Parse([]byte(source))
@@ -123,4 +125,57 @@ func TestFormalFaultsOfADocumentAreSortedOneAMember(t *testing.T) {
 		{Pointer: "/version", Code: "type", Detail: "version must be a whole number."},
 	}, wrong.Fields)
 	require.EqualError(t, err, "product document: /currencies/1/code: currencies.1.code must be a string\n/key: key must be a string\n/version: version must be a whole number")
+}
+
+// measurementFaults returns the faults of quake-circle with a measurement of which one
+// passage is replaced.
+func measurementFaults(t *testing.T, old, replacement string) []string {
+	t.Helper()
+	const whole = `measurement:
+  sources:
+    - {source: usgs, stage: final}
+    - {source: emsc, stage: preliminary}
+  rule: {kind: m_of_n, m: 2, tolerance: {value: "0.3", unit: mw}}
+  wait: P1D
+  fallback: operator
+  long_stop: P90D
+  challenge_window: P30D
+
+`
+	require.Contains(t, whole, old)
+	source := string(shippedProduct(t, "quake-circle").Source())
+	own := source[strings.Index(source, "measurement:\n"):strings.Index(source, "times:\n")]
+	return faultsOfEdit(t, "quake-circle", own, strings.Replace(whole, old, replacement, 1))
+}
+
+func TestMeasurementIsChecked(t *testing.T) {
+	t.Parallel()
+	require.Empty(t, measurementFaults(t, "", ""))
+	for _, tc := range []struct{ old, replacement, fault string }{
+		{"m: 2", "m: 3", "/measurement/rule/m: 3 of 2 sources cannot agree: use a number from 1 to 2"},
+		{"unit: mw", "unit: kn", "/measurement/rule/tolerance/unit: the tolerance has the unit of the index, mw, not kn"},
+		{`value: "0.3"`, `value: "-0.3"`, "/measurement/rule/tolerance/value: use a decimal of at least 0, such as 0.3"},
+		{`, tolerance: {value: "0.3", unit: mw}`, "", "/measurement/rule/tolerance: m_of_n needs a tolerance in mw"},
+		{"source: emsc", "source: usgs", "/measurement/sources/1/source: usgs is there twice: name each source once"},
+		{"long_stop: P90D", "long_stop: P1D", "/measurement/long_stop: the long stop P1D must come after the wait P1D"},
+		{"wait: P1D", "wait: P9999Y", "/measurement/wait: P9999Y after 1970-01-01 is beyond the year 9999"},
+		{`{kind: m_of_n, m: 2, tolerance: {value: "0.3", unit: mw}}`, "{kind: best_of, m: 2}", "/measurement/rule/m: only m_of_n has m: leave it out"},
+	} {
+		require.Equal(t, []string{tc.fault}, measurementFaults(t, tc.old, tc.replacement), tc.replacement)
+	}
+	require.Len(t, measurementFaults(t, "kind: m_of_n", "kind: mean"), 1, "the schema refuses an unknown rule")
+	require.Len(t, measurementFaults(t, "fallback: operator", "fallback: nobody"), 1)
+}
+
+// The measurement is part of the terms, so it changes their hash; without one the hash is
+// that of covers from before.
+func TestMeasurementIsPartOfTheTerms(t *testing.T) {
+	t.Parallel()
+	without := trigger.Cover{Term: "P365D"}
+	with := without
+	with.Measurement = &trigger.Measurement{Sources: []trigger.MeasurementSource{{Source: "usgs", Stage: trigger.Final}}}
+	require.NotEqual(t, without.Hash(), with.Hash())
+	text, err := json.Marshal(without)
+	require.NoError(t, err)
+	require.NotContains(t, string(text), "measurement")
 }

@@ -17,20 +17,22 @@ import (
 
 // Document is a product as written by its author. Amounts are minor units.
 type Document struct {
-	Key        string            `json:"key"`
-	Version    int               `json:"version"`
-	Title      string            `json:"title"`
-	Summary    string            `json:"summary"`
-	Place      trigger.PlaceKind `json:"place"`
-	Context    jsontext.Value    `json:"context"` // JSON Schema 2020-12
-	Trigger    trigger.Trigger   `json:"trigger"` // before a quote's members are applied
-	Payout     trigger.Payout    `json:"payout"`  // before a quote's members are applied
-	Times      Times             `json:"times"`
-	Settlement Settlement        `json:"settlement"`
-	Loadings   Loadings          `json:"price"`
-	Currencies []Currency        `json:"currencies"` // the first is the default
-	Examples   []Example         `json:"examples"`
-	Notes      []string          `json:"notes"`
+	Key     string            `json:"key"`
+	Version int               `json:"version"`
+	Title   string            `json:"title"`
+	Summary string            `json:"summary"`
+	Place   trigger.PlaceKind `json:"place"`
+	Context jsontext.Value    `json:"context"` // JSON Schema 2020-12
+	Trigger trigger.Trigger   `json:"trigger"` // before a quote's members are applied
+	Payout  trigger.Payout    `json:"payout"`  // before a quote's members are applied
+	// Measurement names the sources that decide; nil in versions from before it existed.
+	Measurement *trigger.Measurement `json:"measurement,omitempty"`
+	Times       Times                `json:"times"`
+	Settlement  Settlement           `json:"settlement"`
+	Loadings    Loadings             `json:"price"`
+	Currencies  []Currency           `json:"currencies"` // the first is the default
+	Examples    []Example            `json:"examples"`
+	Notes       []string             `json:"notes"`
 }
 
 // Times are the ISO 8601 durations of a product.

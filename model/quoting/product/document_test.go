@@ -25,15 +25,15 @@ func TestParseReportsEachFaultWithItsPath(t *testing.T) {
 	t.Parallel()
 	for name, test := range map[string]struct{ old, replacement, says string }{
 		"no YAML":            {"key: quake-circle", "key: [", "not YAML"},
-		"unknown member":     {"version: 2", "version: 2\nowner: me", "/owner: owner is not a known member"},
+		"unknown member":     {"version: 3", "version: 3\nowner: me", "/owner: owner is not a known member"},
 		"unknown inside":     {"  index: magnitude", "  index: magnitude\n  sort: mw", "/trigger/sort: trigger.sort is not a known member"},
 		"missing":            {"title: Earthquake in a circle\n", "", "/title: title is required"},
-		"twice":              {"version: 2", "version: 2\nversion: 3", `duplicate object member name "version"`},
+		"twice":              {"version: 3", "version: 3\nversion: 4", `duplicate object member name "version"`},
 		"key":                {"key: quake-circle", "key: Quake Circle", "/key: key must match the pattern"},
-		"version":            {"version: 2", "version: 0", "/version: version must be at least 1"},
+		"version":            {"version: 3", "version: 0", "/version: version must be at least 1"},
 		"shape":              {"shape: step", "shape: stairs", "/payout/shape: payout.shape must be one of lump, step, linear, tick"},
 		"unquoted decimal":   {`risk_factor: "0.1"`, "risk_factor: 0.1", "/price/risk_factor: price.risk_factor must be a string"},
-		"hexadecimal":        {"version: 2", "version: 0x1", "plain decimal number"},
+		"hexadecimal":        {"version: 3", "version: 0x1", "plain decimal number"},
 		"power":              {"minimum: 5\n", "minimum: 1e2\n", "plain decimal number"},
 		"an alias":           {"summary: ", "summary: *a #", "unknown anchor"},
 		"a second document":  {"key: quake-circle", "key: quake-circle\n---\nkey: b", "single YAML document"},
@@ -180,14 +180,14 @@ func TestProductReturnsItsDocument(t *testing.T) {
 		d := p.Document()
 		require.NotEmpty(t, d.Title)
 		require.Equal(t, "PT24H", d.Times.QuoteValidity)
-		version, waiting := 2, "P0D"
+		version, waiting := 3, "P0D"
 		switch {
 		case d.Trigger.Kind == trigger.Rainfall:
-			version, waiting = 3, "P7D"
+			version, waiting = 4, "P7D"
 		case d.Trigger.Kind == trigger.Temperature:
-			version, waiting = 1, "P7D"
+			version, waiting = 2, "P7D"
 		case d.Trigger.Index == trigger.CentralPressure:
-			version = 1
+			version = 2
 		}
 		require.Equal(t, version, p.Version())
 		require.Equal(t, waiting, d.Times.WaitingPeriod)

@@ -94,7 +94,7 @@ func (p *Product) buildCover(a *contextInput, h *hazard.History) trigger.Cover {
 	d, t := p.document, a.terms
 	c := trigger.Cover{
 		WaitingPeriod: d.Times.WaitingPeriod, ReportingWindow: d.Times.ReportingWindow,
-		Place: trigger.Place{Kind: d.Place}, Trigger: d.Trigger, Payout: d.Payout,
+		Place: trigger.Place{Kind: d.Place}, Trigger: d.Trigger, Payout: d.Payout, Measurement: d.Measurement,
 	}
 	a.applyPlace(&c, h)
 	a.applyBox(&c, p.context.root.Properties["box"])
