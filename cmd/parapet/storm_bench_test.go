@@ -24,7 +24,7 @@ var (
 // with the book that make bench/storm made. Each part is an earthquake of its own:
 //
 //   - Decide/Sizes decides a tenth of the hits, in a book of these policies only and in the
-//     book. Releases are stopped and the relay is held.
+//     book. No payout is released and no event numbered meanwhile.
 //   - Decide/Staged decides all hits likewise, and then writes the same rows by staged SQL
 //     into another copy of the book.
 //   - Pay/Delivered decides all hits, releases their payouts in batches through the
@@ -37,9 +37,7 @@ func BenchmarkStorm(b *testing.B) {
 	server := openStormServer(b)
 	var decide time.Duration
 	decided := b.Run("Decide", func(b *testing.B) {
-		small, book := server.openStorm(b, modeltest.SmallBookName), server.openStorm(b, modeltest.BookName)
-		small.hold(b)
-		book.hold(b)
+		small, book := server.openHeldStorm(b, modeltest.SmallBookName), server.openHeldStorm(b, modeltest.BookName)
 		b.Run("Sizes", func(b *testing.B) { compareSizes(b, small, book) })
 		b.Run("Staged", func(b *testing.B) { decide = compareDecisions(b, server, book) })
 	})

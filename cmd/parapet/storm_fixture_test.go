@@ -19,9 +19,9 @@ import (
 
 	"parapet/internal/devpg"
 	"parapet/internal/meter"
+	"parapet/migrations"
 	"parapet/model/events/webhooks"
 	"parapet/model/modeltest"
-	"parapet/model/payouts/controls"
 )
 
 // stormServer is the Postgres server of a book of storms.
@@ -57,16 +57,41 @@ type storm struct {
 // openStorm copies a book and starts a process on it.
 func (s *stormServer) openStorm(b *testing.B, book string) *storm {
 	b.Helper()
-	bundle := modeltest.Open(b, s.copyBook(b, book, "storm_"+book))
-	// The hourly check of all records is no part of a storm; that of changed records is.
-	_, err := bundle.DB.Pool.Exec(b.Context(), `insert into invariant_checks (name, checked_at, last_full_check_at, duration_ms)
-		select relname, now(), now(), 0 from pg_class where relkind = 'v' and relname like 'inv\_%'
-		on conflict (name) do update set last_full_check_at = now()`)
-	require.NoError(b, err)
-	made := &storm{group: b, processGroup: newProcessGroupOn(b, bundle, "PARAPET_RAIL_BATCH=500", "PARAPET_CONNECTIONS=20",
-		"PARAPET_LOOPBACK_TARGETS=true", "PARAPET_REHEARSAL=true")}
+	made := s.prepareStorm(b, book)
 	made.process = made.startProcess(b, "rehearsal")
 	return made
+}
+
+// openHeldStorm is openStorm of a process that releases nothing and does not number
+// events, so that a storm is only decided.
+func (s *stormServer) openHeldStorm(b *testing.B, book string) *storm {
+	b.Helper()
+	made := s.prepareStorm(b, book)
+	relay, err := pgx.Connect(b.Context(), made.URL)
+	require.NoError(b, err)
+	b.Cleanup(func() { require.NoError(b, relay.Close(context.WithoutCancel(b.Context()))) })
+	_, err = relay.Exec(b.Context(), relayLockSQL)
+	require.NoError(b, err)
+	_, err = made.DB.Pool.Exec(b.Context(), "insert into "+migrations.RiverSchema+".river_queue (name, created_at, metadata, paused_at, updated_at) values ('release_batches', now(), '{}', now(), now())")
+	require.NoError(b, err)
+	made.process = made.startProcess(b, "rehearsal")
+	return made
+}
+
+// relayLockSQL takes the lock of the one active relay: see model/events/relay.go.
+const relayLockSQL = "select pg_advisory_lock(x'6576656e7473'::bigint)"
+
+// prepareStorm copies a book whose records were all checked just now: the check of all
+// records, which runs once an hour, is no part of a storm.
+func (s *stormServer) prepareStorm(b *testing.B, book string) *storm {
+	b.Helper()
+	bundle := modeltest.Open(b, s.copyBook(b, book, "storm_"+book))
+	_, err := bundle.DB.Pool.Exec(b.Context(), `insert into invariant_checks (name, checked_at, last_full_check_at, duration_ms)
+		select relname, now(), now(), 0 from pg_class where relkind = 'v' and relname like 'inv\_%'
+		on conflict (name) do update set checked_at = now(), last_full_check_at = now()`)
+	require.NoError(b, err)
+	return &storm{group: b, processGroup: newProcessGroupOn(b, bundle, "PARAPET_RAIL_BATCH=500", "PARAPET_CONNECTIONS=20",
+		"PARAPET_LOOPBACK_TARGETS=true", "PARAPET_REHEARSAL=true")}
 }
 
 // restart replaces the process by another one.
@@ -80,23 +105,7 @@ func (s *storm) restart(b *testing.B) {
 
 func (p *serverProcess) pid() int { return p.command.Process.Pid }
 
-// relayLockSQL takes the lock of the one active relay: see model/events/relay.go.
-const relayLockSQL = "select pg_advisory_lock(x'6576656e7473'::bigint)"
-
-// hold stops releases and holds the relay until the end of the group, so that a storm is
-// only decided.
-func (s *storm) hold(b *testing.B) {
-	b.Helper()
-	relay, err := pgx.Connect(s.group.Context(), s.URL)
-	require.NoError(b, err)
-	s.group.Cleanup(func() { require.NoError(s.group, relay.Close(context.WithoutCancel(s.group.Context()))) })
-	_, err = relay.Exec(b.Context(), relayLockSQL)
-	require.NoError(b, err)
-	_, err = s.Service.Controls.StopReleases(b.Context(), s.Operator, controls.StopRequest{Reason: "The benchmark measures decisions."})
-	require.NoError(b, err)
-}
-
-// decideHeld runs the earthquake of a city while releases and the relay are stopped, and
+// decideHeld runs the earthquake of a city in a held process, and
 // returns what its decisions cost.
 func (s *storm) decideHeld(b *testing.B, city, hits int) meter.Usage {
 	b.Helper()

@@ -21,7 +21,9 @@ import (
 const (
 	checkOverlap   = 5 * time.Minute
 	checkTimeout   = 8 * time.Second
-	checkSliceSize = 5000 // subjects per statement of the check of recent changes
+	checkSliceSize = 5000            // subjects per statement of the check of recent changes
+	checkDelay     = 3 * time.Minute // while a large event is decided; with the minute between two checks it is below checkOverlap
+	largeEvent     = 10_000          // policies that an event may affect
 	maxViolations  = 1000
 )
 
@@ -34,7 +36,13 @@ const (
 // by time: the cost of a check depends on the number of recent changes, not on the size
 // of the book. A change without an event, such as a row changed by hand, is found within
 // the hour.
+//
+// While a large event is being decided, a check is left out if all invariants were checked
+// within checkDelay: it would read what the event writes while it is written.
 func (s *Service) CheckInvariants(ctx context.Context) error {
+	if leaveOut, err := s.isLargeEventCheckedLately(ctx); err != nil || leaveOut {
+		return err
+	}
 	invariants, err := checkChanged(ctx, s.Store)
 	if invariants == nil {
 		return err
@@ -44,6 +52,14 @@ func (s *Service) CheckInvariants(ctx context.Context) error {
 		return err
 	}
 	return store.FirstError(err, fullErr)
+}
+
+func (s *Service) isLargeEventCheckedLately(ctx context.Context) (lately bool, err error) {
+	err = s.Pool.QueryRow(ctx, `select exists (select from matching_slices where done_at is null and attempts = 0 and candidates >= $1)
+		and not exists (select from pg_class c left join invariant_checks i on i.name = c.relname
+			where c.relkind = 'v' and c.relname like 'inv\_%' and (i.checked_at > `+store.BusinessNowSQL+` - make_interval(secs => $2)) is not true)`,
+		largeEvent, checkDelay.Seconds()).Scan(&lately)
+	return lately, store.TranslateError(err)
 }
 
 // CheckChanged is CheckInvariants without the check of all records, which takes longer
