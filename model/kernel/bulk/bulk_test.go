@@ -73,6 +73,12 @@ func TestInsertedRowsAreReadBackEqual(t *testing.T) {
 	statement := bulk.InsertStatement(table)
 	_, err = b.DB.Pool.Exec(t.Context(), statement, append([]any{pgx.QueryExecModeCacheStatement}, args...)...)
 	require.NoError(t, err)
+	requireReadBack(t, b, full, empty)
+}
+
+// requireReadBack checks that the table has the rows of newRows only.
+func requireReadBack(t *testing.T, b *modeltest.Bundle, full, empty *row) {
+	t.Helper()
 	var rows []*row
 	require.NoError(t, b.DB.Bun.NewSelect().Model(&rows).OrderExpr("id").Scan(t.Context()))
 	for _, r := range rows {

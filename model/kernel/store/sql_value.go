@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/bulk"
 	"parapet/model/money"
@@ -54,6 +55,11 @@ func InsertRows(ctx context.Context, tx *Tx, rows any) error {
 // next flush. Its cost for each row is lower than that of InsertRows; see package bulk.
 func (tx *Tx) QueueInsertRows(rows any) error {
 	table := tx.tableOf(rows)
+	if reflect.ValueOf(rows).Len() >= bulk.MinCopiedRows {
+		text := tx.Store.Statements.Get(rows, "copy rows", func() string { return bulk.CopyStatement(table) })
+		tx.copies = append(tx.copies, dbconn.Copy{After: len(tx.Batch.QueuedQueries), Statement: text, Rows: bulk.CopyRows(table.Fields, rows)})
+		return nil
+	}
 	text := tx.Store.Statements.Get(rows, "insert rows", func() string { return bulk.InsertStatement(table) })
 	return tx.queueRows(text, table.Fields, rows)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
@@ -26,6 +27,7 @@ type Tx struct {
 	Ctx           context.Context //nolint:containedctx // a Tx lives exactly as long as its transaction's context
 	PgxConn       *pgx.Conn       // the same connection, for prepared statements
 	Batch         pgx.Batch       // queued statements, sent with the next flush
+	copies        []dbconn.Copy   // among the queued statements
 	Store         *Store
 	Actor         actor.Actor
 	holdsBindLock bool // it took BindLock before it read the clock: see BindTx
@@ -100,16 +102,12 @@ func (tx *Tx) checkPrecondition(ctx context.Context) error {
 	return condition.Check(record)
 }
 
-// Flush sends the queued statements, prepared, in one round trip.
+// Flush sends the queued statements, prepared, in one round trip. Many rows of one table
+// are copied in a round trip of their own.
 func (tx *Tx) Flush(ctx context.Context) error {
-	batch := tx.Batch
-	tx.Batch = pgx.Batch{}
-	for _, statement := range batch.QueuedQueries {
-		if _, err := tx.PgxConn.Prepare(ctx, statement.SQL, statement.SQL); err != nil {
-			return err
-		}
-	}
-	return tx.PgxConn.SendBatch(ctx, &batch).Close()
+	statements, copies := tx.Batch.QueuedQueries, tx.copies
+	tx.Batch, tx.copies = pgx.Batch{}, nil
+	return dbconn.Send(ctx, tx.PgxConn, statements, copies)
 }
 
 // QueueSelect queues a query; the next flush scans its rows into the slice.
