@@ -58,6 +58,7 @@ var sweepSteps = []sweepStep{
 	{"deliveries", store.SweepBatchSize, webhooks.PurgeDeliveries},
 	{"secrets", store.SweepBatchSize, store.PurgeSecrets},
 	{"partitions", store.SweepBatchSize, partition.AddAhead},
+	{"statistics", 1, partition.AnalyzeGrown},
 	{"files", store.SweepBatchSize, store.DeleteOrphanFiles},
 }
 

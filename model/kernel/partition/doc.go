@@ -21,6 +21,8 @@
 // Idempotency keys are partitioned by a hash of their whole key into a fixed number, so that a
 // key stays unique for ever.
 //
+// Autovacuum collects no statistics of a partitioned table as a whole: AnalyzeGrown does.
+//
 // AddAhead takes the advisory lock of partitions, and waits half a second for the locks of
 // tables, so it never delays writers for longer. It may run in any number of processes. Start
 // reading at partition.go, and at add_month_partitions in migration 0028.

@@ -3,6 +3,7 @@ package partition_test
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -180,4 +181,39 @@ func TestLockedTablesAreLeft(t *testing.T) {
 	require.Positive(t, loadStats(t, b).Overdue)
 	require.Equal(t, 4, addAhead(t, b))
 	require.Zero(t, loadStats(t, b).Overdue)
+}
+
+// TestStatisticsOfGrownTables covers what autovacuum leaves out.
+func TestStatisticsOfGrownTables(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.QuoteAndBind("quake-circle", nil)
+	inherited := func() []string {
+		return readTexts(t, b, "select distinct tablename::text from pg_stats where inherited and tablename = 'events'")
+	}
+	b.Sweep()
+	require.Empty(t, inherited(), "it is small")
+	modeltest.ChangeRows(t, b, "insert into events select gen_random_uuid(), partner, type, subject_type, gen_random_uuid(), subject_version, occurred_at, '', null from events, generate_series(1, 11000)")
+	modeltest.ExecSQL(t, b, "analyze events_before; analyze events_default")
+	b.Sweep()
+	require.Equal(t, []string{"events"}, inherited())
+	require.NoError(t, b.Service.InTx(t.Context(), actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		n, err := partition.AnalyzeGrown(ctx, tx)
+		require.Zero(t, n)
+		return err
+	}))
+}
+
+// TestReadsPrunePartitions covers that a record of the feed is looked up in one partition.
+func TestReadsPrunePartitions(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.QuoteAndBind("quake-circle", nil)
+	b.Relay()
+	plan := strings.Join(readTexts(t, b, `explain (analyze, costs off, timing off) select e.type from event_sequence n
+		cross join lateral (select type from events where id = n.event_id and partner = n.partner offset 0) e where n.partner = 'acme' order by n.sequence limit 100`), "\n")
+	require.Regexp(t, `on events_before [a-z0-9_ ]*\(actual rows`, plan)
+	require.Regexp(t, `on events_default [a-z0-9_ ]*\(never executed\)`, plan)
+	id := readTexts(t, b, "select id::text from events limit 1")[0]
+	require.NotContains(t, strings.Join(readTexts(t, b, "explain select * from events where id = '"+id+"'"), "\n"), "events_default")
 }

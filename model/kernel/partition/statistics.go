@@ -1,0 +1,37 @@
+package partition
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+
+	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/store"
+)
+
+// grownQuery finds a partitioned table whose partitions have more than twice the rows that
+// it had when its statistics were collected. Autovacuum keeps the numbers of the partitions.
+const grownQuery = `select p.relname from pg_class p join pg_inherits i on i.inhparent = p.oid join pg_class c on c.oid = i.inhrelid
+	where p.relkind = 'p' and p.relnamespace = 'public'::regnamespace group by p.oid, p.relname, p.reltuples
+	having sum(greatest(c.reltuples, 0)) > 10000 + 2 * greatest(p.reltuples, 0) order by 1 limit 1`
+
+// AnalyzeGrown collects the statistics of one partitioned table that has grown, and returns
+// 1, or 0 if there is none. Autovacuum collects those of partitions only; without those of the
+// whole table, Postgres expects thousands of events of each record, and reads all partitions
+// where it should use an index.
+func AnalyzeGrown(ctx context.Context, tx *store.Tx) (int, error) {
+	var table string
+	err := tx.NewRaw(grownQuery).Scan(ctx, &table)
+	if errors.Is(err, sql.ErrNoRows) {
+		return 0, nil
+	}
+	if err != nil {
+		return 0, fmt.Errorf("find grown tables: %w", err)
+	}
+	if _, err := tx.NewRaw("analyze ?", bun.Ident(table)).Exec(ctx); err != nil {
+		return 0, fmt.Errorf("collect statistics of %s: %w", table, err)
+	}
+	return 1, nil
+}
