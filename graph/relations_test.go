@@ -69,7 +69,7 @@ func (d *fixture) countStatementsOf(t testing.TB) (*fixture, *counter) {
 	t.Cleanup(pool.Close)
 	db := &store.Database{Pool: pool, Bun: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())}
 	keys := seal.Keys{Seal: []seal.Key{{ID: "test", Secret: make([]byte, 32)}}, Fingerprint: make([]byte, 32)}
-	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: keys, Development: true})
+	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: keys, Receipt: modeltest.ReceiptKeys(), Development: true})
 	require.NoError(t, err)
 	handler, err := graph.New(graph.Config{Service: service})
 	require.NoError(t, err)

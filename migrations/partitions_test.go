@@ -20,6 +20,9 @@ import (
 // beforePartitions is the last migration without partitions.
 const beforePartitions = "0025"
 
+// lastPartitions is the last migration that makes tables partitioned.
+const lastPartitions = "0029"
+
 // fillFormerDatabase returns a database of the schema before partitions, with every row of
 // a played story.
 func fillFormerDatabase(t *testing.T) (*store.Database, string) {
@@ -81,11 +84,12 @@ func TestPartitionsKeepRowsAndSchema(t *testing.T) {
 		do $$ begin if not exists (select from pg_roles where rolname = 'reporter') then create role reporter; end if; end $$;
 		grant select on events, timeline_entries, ledger_entries, idempotency_keys to reporter`)
 	rows, schema := rowDigests(t, db), readTexts(t, db, schemaQuery)
-	names, err := migrations.Apply(t.Context(), db.Pool)
-	require.NoError(t, err)
-	require.NotEmpty(t, names)
+	require.NoError(t, migrations.ApplyUpTo(t.Context(), db.Pool, lastPartitions))
 	require.Equal(t, rows, rowDigests(t, db))
 	require.Equal(t, schema, readTexts(t, db, schemaQuery))
+	names, err := migrations.Apply(t.Context(), db.Pool) // later ones may add tables
+	require.NoError(t, err)
+	require.NotEmpty(t, names)
 	require.Empty(t, readTexts(t, db, "select id::text from events where tableoid <> 'events_before'::regclass union all select id::text from timeline_entries where tableoid <> 'timeline_entries_before'::regclass"))
 	require.Empty(t, readTexts(t, db, `select name from partition_ranges where parent = 'ledger_entries' and not exists (select from pg_constraint
 		where conrelid = name::regclass and contype = 'f' and confrelid = replace(name, 'ledger_entries', 'events')::regclass and convalidated)`))

@@ -28,7 +28,7 @@ func newCanonicalizer() *canonicalizer { return &canonicalizer{replacements: map
 
 var (
 	volatilePattern  = regexp.MustCompile(`\b[a-z]{3}_[0-9a-z]{26}\b|\b20[2-9]\d-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`)
-	opaquePattern    = regexp.MustCompile(`"(?:next_cursor":"|hash":"|secret":"whsec_|receipt_hash":"sha256:)([^"]+)"`)
+	opaquePattern    = regexp.MustCompile(`"(?:next_cursor":"|hash":"|secret":"whsec_|(?:data|previous)_hash":"|jws":"|(?:receipt_hash|readings_digest|digest)":"sha256:)([^"]+)"`)
 	termsHashPattern = regexp.MustCompile(`"terms_hash":"sha256:([^"]+)"`)
 	canonicalStart   = time.Date(2026, 3, 2, 9, 0, 0, 0, time.UTC)
 )

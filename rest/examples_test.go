@@ -60,6 +60,8 @@ func (s *goldenRun) run(t *testing.T) {
 	s.recordPayoutMethods(t, policy.ID)
 	s.cancelAndWithdraw(t, policy.ID)
 	s.deliverWebhooks(t)
+	call("getClaimReceipt", 200, "GET", of+"/receipt", "")
+	call("getQuoteReceipt", 200, "GET", "/quotes/"+quote.ID+"/receipt", "")
 }
 
 // readOccurrence reads the occurrence and its explanation.

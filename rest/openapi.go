@@ -26,6 +26,8 @@ var hashesGuide string
 
 // The guides to prices, events, webhooks and GraphQL.
 var (
+	//go:embed receipts.md
+	receiptsGuide string
 	//go:embed prices.md
 	pricesGuide string
 	//go:embed events.md
@@ -43,6 +45,7 @@ var tags = []*huma.Tag{
 	{Name: "Prices", Description: pricesGuide},
 	{Name: "Policies", Description: "Cover that was bound. A policy is `active` from the moment of binding, even before its period begins; `cover_phase` says whether the period has begun or ended. A policy is `exhausted` when nothing is left of its limit, `expired` after its period, `cancelled` when you cancel it before cover begins or an operator cancels it, and `archived` when its reporting window is over and nothing is open."},
 	{Name: "Claims", Description: "What a policy owes because of an event, and its history. Matching opens and decides most claims when a source reports the event; you can open one too. An `opened` claim becomes `approved`, `deferred` (for example until the source's values are final), `declined` or `withdrawn`. An `approved` claim becomes `closed` when everything is paid and confirmed, and `approved` again when a payout comes back or its storm grows."},
+	{Name: "Receipts", Description: receiptsGuide},
 	{Name: "Attachments", Description: "Documents that belong to a claim: at most 50, of 10 MiB each; pdf, png, jpeg, webp, heic, csv, json, geojson and plain text. They are stored as they were sent, and downloaded with headers that keep browsers from running them."},
 	{Name: "Messages", Description: "The conversation about a claim between you and our operators, as plain text."},
 	{Name: "Payouts", Description: "Where the money goes, and where it is now. A payout method is an account for one claim, or for a policy and all its claims; the rail verifies it. A payout is `pending`, then `releasing` while it is sent, `released` when the rail accepted it, and `reconciled` when the rail's own report confirms it. A `blocked` payout gives the cause in `blocked_reason`. `reconciling` means that the outcome is unknown: only the rail's answer or report resolves it."},

@@ -110,6 +110,8 @@ func (r *route) filterParameter(name string) *huma.Param {
 		p.Description, p.Example = "Only events of these types, separated by commas.", "claim.approved,payout.released"
 	case "subject":
 		p.Description, p.Example = "Only events about the record with this id.", "clm_01m7x6n10jewfsb9zcqnfs2052"
+	case "part":
+		p.Description, p.Schema = "The receipt as it was after this part of the claim, 1 for the first decision; all parts when left out.", countSchema()
 	case "wait":
 		most := events.MaxEventWait.Seconds()
 		p.Description, p.Schema = "How many seconds an answer may wait for its first event when there is none yet.", countSchema()

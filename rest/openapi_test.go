@@ -39,6 +39,8 @@ var contractScopes = map[string]actor.Scope{
 	"GET /policies/{policy_id}":                                  actor.ScopePoliciesRead,
 	"POST /claims":                                               actor.ScopeClaimsWrite,
 	"GET /claims/{claim_id}":                                     actor.ScopeClaimsRead,
+	"GET /claims/{claim_id}/receipt":                             actor.ScopeClaimsRead,
+	"GET /quotes/{quote_id}/receipt":                             actor.ScopeQuotesRead,
 	"GET /claims/{claim_id}/timeline":                            actor.ScopeClaimsRead,
 	"POST /claims/{claim_id}/attachments":                        actor.ScopeClaimsWrite,
 	"GET /claims/{claim_id}/attachments":                         actor.ScopeClaimsRead,

@@ -213,6 +213,9 @@ func (r route) returnsOn201(record reflect.Type) route { r.createdType = record;
 // withErrorCodes adds error codes to those of the route's form.
 func (r route) withErrorCodes(with ...apperr.Code) route { r.extraCodes = with; return r }
 
+// withFilters sets further query parameters.
+func (r route) withFilters(names ...string) route { r.filters = names; return r }
+
 // withLocation adds the Location of the created record to 201.
 func (r route) withLocation() route { r.hasLocation = true; return r }
 

@@ -38,6 +38,8 @@ func (s *server) coverRoutes() []route {
 			describedAs("getQuote", "Quotes", "Read a quote", ""),
 		listRoute("/quotes/{quote_id}/basis", actor.ScopeQuotesRead, s.getQuoteBasis).withErrorCodes(apperr.CodeStateConflict).
 			describedAs("getQuoteBasis", "Prices", "List the events of a price", "The past events behind the price with their weights, newest first, recomputed from the data set that the quote's basis names: they add up to its sums. When this server has another edition of the data set or another formula, the answer is 409 state_conflict and names both; the quote keeps its sums and can still be bound while it is valid."),
+		getRoute("/quotes/{quote_id}/receipt", actor.ScopeQuotesRead, s.getQuoteReceipt).
+			describedAs("getQuoteReceipt", "Receipts", "Read a quote's receipt", "The signed record of terms, price, basis and history, from which anyone can recompute the premium without this server. It never changes. See the chapter Receipts of the manual."),
 
 		createRoute("/policies", actor.ScopePoliciesWrite, s.bindPolicy).withLocation().withErrorCodes(apperr.CodeQuoteAlreadyBound, apperr.CodeQuoteExpired, apperr.CodeCapacityExceeded, apperr.CodeMoratoriumActive, apperr.CodeReferenceTaken).requiresMatch(quoteInBody).
 			describedAs("createPolicy", "Policies", "Bind a quote", "Turns the quote into a policy at once. A quote can be bound once: the second time is 409 quote_already_bound with the policy in resource_id."),
@@ -67,6 +69,8 @@ func (s *server) claimRoutes() []route {
 			describedAs("withdrawClaim", "Claims", "Withdraw a claim", "Withdraws a claim that is opened or deferred. No new claim can be opened for its occurrence."),
 		listRoute("/claims/{claim_id}/timeline", actor.ScopeClaimsRead, s.getTimeline).
 			describedAs("listTimeline", "Claims", "Read a claim's timeline", "Oldest first, numbered without gaps."),
+		getRoute("/claims/{claim_id}/receipt", actor.ScopeClaimsRead, s.getClaimReceipt).withFilters("part").withErrorCodes(apperr.CodeStateConflict).
+			describedAs("getClaimReceipt", "Receipts", "Read a claim's receipt", "The signed record of every decision with its readings, determination and amounts, from which anyone can recompute them without this server. A growing claim gets a part with each further amount. 409 state_conflict until the claim is approved or declined. See the chapter Receipts of the manual."),
 
 		createRoute("/claims/{claim_id}/attachments", actor.ScopeClaimsWrite, s.addAttachment).withErrorCodes(apperr.CodeStateConflict).withBodyLimit(attachmentLimit).withFileMember("content_base64").requiresMatch(claimInPath).
 			describedAs("createAttachment", "Attachments", "Add a document", ""),

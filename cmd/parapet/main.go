@@ -32,6 +32,7 @@ func allCommands() []command {
 		{"observe", "record a hazard feed's file or address", runObserve},
 		{"statement", "write the movements of the ledger as CSV", runStatement},
 		{"verify-events", "prove that no event was changed, lost or cut off", runVerifyEvents},
+		{"verify", "compute a receipt of a quote or claim again, offline: verify receipt.json --keys FILE", runVerifyReceipt},
 		{"ops", "call an operation of operators on a running server; ops help lists them", runOps},
 		{"rail", "identities: list the banks; adopt: declare that a new address is the same bank; unseal: rewrite a file that the bank does not have", runRail},
 		{"restore", "handle a database that was restored from a backup: begin, finish, dismiss, status", runRestore},
@@ -50,8 +51,16 @@ func main() {
 	defer stop()
 	if err := runCommand(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "parapet:", err)
-		os.Exit(1)
+		os.Exit(exitCode(err))
 	}
+}
+
+// exitCode returns the exit code of a failed command.
+func exitCode(err error) int {
+	if errors.Is(err, errNotChecked) {
+		return exitNotChecked
+	}
+	return 1
 }
 
 func runCommand(ctx context.Context, args []string, out io.Writer) error {

@@ -10,7 +10,7 @@ import (
 // schemaFieldOf returns the schema's field that performs, or shows the result of, a REST
 // operation.
 var schemaFieldOf = map[string]string{
-	"createQuote": "Mutation.createQuote", "getQuote": "Query.quote", "getQuoteBasis": "Quote.weighedEvents", "listQuotes": "Query.quotes",
+	"createQuote": "Mutation.createQuote", "getQuote": "Query.quote", "getQuoteBasis": "Quote.weighedEvents", "getQuoteReceipt": "Query.quoteReceipt", "getClaimReceipt": "Query.claimReceipt", "listQuotes": "Query.quotes",
 	"createPolicy": "Mutation.bindPolicy", "getPolicy": "Query.policy", "listPolicies": "Query.policies",
 	"createClaim": "Mutation.openClaim", "getClaim": "Query.claim", "listClaims": "Query.claims", "listTimeline": "Claim.timeline",
 	"createAttachment": "Mutation.addAttachment", "listAttachments": "Claim.attachments", "downloadAttachment": "Attachment.downloadUrl",

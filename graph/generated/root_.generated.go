@@ -1262,6 +1262,7 @@ type ComplexityRoot struct {
 		AuditLog                 func(childComplexity int, first *int, after *string, filter *audit.Filter, order *string) int
 		Capacities               func(childComplexity int, first *int, after *string, filter *node.CapacityFilter) int
 		Claim                    func(childComplexity int, id string) int
+		ClaimReceipt             func(childComplexity int, claimID string, part *int) int
 		Claims                   func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 		Event                    func(childComplexity int, id string) int
 		EventTypes               func(childComplexity int) int
@@ -1295,6 +1296,7 @@ type ComplexityRoot struct {
 		Product                  func(childComplexity int, key string) int
 		Products                 func(childComplexity int, first *int, after *string) int
 		Quote                    func(childComplexity int, id string) int
+		QuoteReceipt             func(childComplexity int, quoteID string) int
 		Quotes                   func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 		RailIdentities           func(childComplexity int) int
 		ReconciliationExceptions func(childComplexity int, closedToo bool) int
@@ -1376,6 +1378,21 @@ type ComplexityRoot struct {
 		ID                func(childComplexity int) int
 		InDoubt           func(childComplexity int) int
 		Name              func(childComplexity int) int
+	}
+
+	Receipt struct {
+		JWS     func(childComplexity int) int
+		Key     func(childComplexity int) int
+		Payload func(childComplexity int) int
+	}
+
+	ReceiptKey struct {
+		Alg func(childComplexity int) int
+		Crv func(childComplexity int) int
+		Kid func(childComplexity int) int
+		Kty func(childComplexity int) int
+		Use func(childComplexity int) int
+		X   func(childComplexity int) int
 	}
 
 	ReconcilePayload struct {
@@ -7066,6 +7083,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Claim(childComplexity, args["id"].(string)), true
+	case "Query.claimReceipt":
+		if e.ComplexityRoot.Query.ClaimReceipt == nil {
+			break
+		}
+
+		args, err := ec.field_Query_claimReceipt_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ClaimReceipt(childComplexity, args["claimId"].(string), args["part"].(*int)), true
 	case "Query.claims":
 		if e.ComplexityRoot.Query.Claims == nil {
 			break
@@ -7405,6 +7433,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Quote(childComplexity, args["id"].(string)), true
+	case "Query.quoteReceipt":
+		if e.ComplexityRoot.Query.QuoteReceipt == nil {
+			break
+		}
+
+		args, err := ec.field_Query_quoteReceipt_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.QuoteReceipt(childComplexity, args["quoteId"].(string)), true
 	case "Query.quotes":
 		if e.ComplexityRoot.Query.Quotes == nil {
 			break
@@ -7834,6 +7873,62 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.RailIdentity.Name(childComplexity), true
+
+	case "Receipt.jws":
+		if e.ComplexityRoot.Receipt.JWS == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Receipt.JWS(childComplexity), true
+	case "Receipt.key":
+		if e.ComplexityRoot.Receipt.Key == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Receipt.Key(childComplexity), true
+	case "Receipt.payload":
+		if e.ComplexityRoot.Receipt.Payload == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Receipt.Payload(childComplexity), true
+
+	case "ReceiptKey.alg":
+		if e.ComplexityRoot.ReceiptKey.Alg == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReceiptKey.Alg(childComplexity), true
+	case "ReceiptKey.crv":
+		if e.ComplexityRoot.ReceiptKey.Crv == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReceiptKey.Crv(childComplexity), true
+	case "ReceiptKey.kid":
+		if e.ComplexityRoot.ReceiptKey.Kid == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReceiptKey.Kid(childComplexity), true
+	case "ReceiptKey.kty":
+		if e.ComplexityRoot.ReceiptKey.Kty == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReceiptKey.Kty(childComplexity), true
+	case "ReceiptKey.use":
+		if e.ComplexityRoot.ReceiptKey.Use == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReceiptKey.Use(childComplexity), true
+	case "ReceiptKey.x":
+		if e.ComplexityRoot.ReceiptKey.X == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReceiptKey.X(childComplexity), true
 
 	case "ReconcilePayload.again":
 		if e.ComplexityRoot.ReconcilePayload.Again == nil {
@@ -13462,6 +13557,50 @@ type AdoptRailPayload {
   clientMutationId: String
 }
 `, BuiltIn: false},
+	{Name: "../schema/receipt.graphqls", Input: `extend type Query {
+  "The signed receipt of a quote's terms and price, from which anyone can recompute the premium. Errors: not_found, unavailable."
+  quoteReceipt("Id of the quote, quo_…." quoteId: ID!): Receipt
+  """
+  The signed receipt of a claim's decisions, from which anyone can recompute determination and amounts. Errors: not_found;
+  state_conflict until it is approved or declined, parameter_invalid for a part that it does not have, unavailable.
+  """
+  claimReceipt(
+    "Id of the claim, clm_…."
+    claimId: ID!
+    "The receipt as it was after this part, 1 for the first decision; all parts when left out."
+    part: Int
+  ): Receipt
+}
+
+"""
+A signed receipt of a quote or of a claim's decisions. The chapter Receipts of the manual says how to verify it. The canonical
+JSON of the payload (RFC 8785) is what is signed.
+"""
+type Receipt {
+  "The terms, the price, and for a claim every decision with its readings and amounts."
+  payload: JSON!
+  "The key of the signature. Trust it only if the server's published keys have it, or if you pinned its thumbprint."
+  key: ReceiptKey!
+  "The signature, header..signature: a detached JWS (RFC 7515 appendix F) with the algorithm Ed25519 (RFC 9864)."
+  jws: String!
+}
+
+"A public key of receipts as a JWK."
+type ReceiptKey {
+  "OKP."
+  kty: String!
+  "Ed25519."
+  crv: String!
+  "The key, in base64url without padding."
+  x: String!
+  "Its thumbprint (RFC 7638)."
+  kid: String!
+  "Ed25519."
+  alg: String!
+  "sig."
+  use: String!
+}
+`, BuiltIn: false},
 	{Name: "../schema/reconciliation.graphqls", Input: `extend type Query {
   "Differences between rails' reports and our payouts, newest first, at most 100: the open ones, or all. Scope operator."
   reconciliationExceptions("Closed ones too." closedToo: Boolean! = false): [ReconciliationException!]
@@ -17373,6 +17512,36 @@ func (ec *executionContext) childFields_RailIdentity(ctx context.Context, field 
 		return ec.fieldContext_RailIdentity_daysWithoutReport(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type RailIdentity", field.Name)
+}
+
+func (ec *executionContext) childFields_Receipt(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payload":
+		return ec.fieldContext_Receipt_payload(ctx, field)
+	case "key":
+		return ec.fieldContext_Receipt_key(ctx, field)
+	case "jws":
+		return ec.fieldContext_Receipt_jws(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Receipt", field.Name)
+}
+
+func (ec *executionContext) childFields_ReceiptKey(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "kty":
+		return ec.fieldContext_ReceiptKey_kty(ctx, field)
+	case "crv":
+		return ec.fieldContext_ReceiptKey_crv(ctx, field)
+	case "x":
+		return ec.fieldContext_ReceiptKey_x(ctx, field)
+	case "kid":
+		return ec.fieldContext_ReceiptKey_kid(ctx, field)
+	case "alg":
+		return ec.fieldContext_ReceiptKey_alg(ctx, field)
+	case "use":
+		return ec.fieldContext_ReceiptKey_use(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReceiptKey", field.Name)
 }
 
 func (ec *executionContext) childFields_ReconcilePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -40,6 +40,7 @@ var recordCosts = map[string]int{
 	"Explanation": 4, // an evaluated policy
 	"Job":         2,
 	"Delivery":    2,
+	"Receipt":     500, // all its decisions are evaluated again
 }
 
 // fieldCosts are the costs of fields with long texts, by Type.field.

@@ -1,9 +1,6 @@
 package claims
 
 import (
-	"cmp"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"time"
 
@@ -16,7 +13,7 @@ import (
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
-	"parapet/model/money"
+	"parapet/model/receipts/receipt"
 	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
@@ -41,36 +38,24 @@ type DeterminationRow struct {
 	LastDay      *time.Time `bun:"type:date"` // inclusive
 }
 
-// determinationReceipt is all data needed to recompute a determination. The claim shows
-// its hash over canonical JSON (RFC 8785).
-type determinationReceipt struct {
-	Product        string             `json:"product"`
-	ProductVersion int                `json:"product_version"`
-	TermsHash      string             `json:"terms_hash"`
-	CoverFrom      time.Time          `json:"cover_from"`
-	CoverTo        time.Time          `json:"cover_to"`
-	Source         string             `json:"source"`
-	SourceEventID  string             `json:"source_event_id"`
-	OccurredAt     time.Time          `json:"occurred_at"` // of the occurrence
-	Determination  wire.Determination `json:"determination"`
-}
-
-// NewDetermination records the trigger's result for a policy.
+// NewDetermination records the trigger's result for a policy. facts are those that were
+// evaluated for the policy; the caller queues the occurrence's reading (QueueReading).
 func NewDetermination(tx *store.Tx, p *underwriting.PolicyRow, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, d trigger.Determination) (*DeterminationRow, error) {
 	body := ToDeterminationRecord(p, facts, d)
-	text, err := wire.Encode(determinationReceipt{
-		Product: p.Product, ProductVersion: p.ProductVersion, TermsHash: p.TermsHash,
-		CoverFrom: p.EffectiveAt, CoverTo: p.CoverEnd(),
-		Source: facts.Source, SourceEventID: facts.SourceEventID, OccurredAt: occ.OccurredAt, Determination: body,
-	})
-	if err == nil {
-		err = (*jsontext.Value)(&text).Canonicalize()
+	reading, err := occ.Reading(facts)
+	if err != nil {
+		return nil, err
 	}
+	text, err := receipt.Canonical(receipt.Hashed{
+		Product: p.Product, ProductVersion: p.ProductVersion, TermsHash: p.TermsHash,
+		CoverFrom: p.EffectiveAt, CoverTo: p.CoverEnd(), PayableFrom: &p.PayableFrom,
+		Source: facts.Source, SourceEventID: facts.SourceEventID, OccurredAt: occ.OccurredAt, Determination: body,
+		Recipe: receipt.Recipe, TriggerVersion: receipt.TriggerVersion, ReadingsDigest: reading.Digest, PaidDays: receipt.NewPaidDays(facts),
+	})
 	if err != nil {
 		return nil, fmt.Errorf("write receipt: %w", err)
 	}
-	sum := sha256.Sum256(text)
-	body.ReceiptHash = "sha256:" + hex.EncodeToString(sum[:])
+	body.ReceiptHash = receipt.Digest(text)
 	row := &DeterminationRow{
 		ID: store.NewID(), Partner: p.Partner, PolicyID: p.ID, OccurrenceID: occ.ID, CreatedAt: tx.Now,
 		Met: d.Met, Stage: d.Stage, Amount: d.Amount, Body: body, Receipt: text, ReceiptHash: body.ReceiptHash,
@@ -83,19 +68,8 @@ func NewDetermination(tx *store.Tx, p *underwriting.PolicyRow, occ *occurrence.O
 
 // ToDeterminationRecord returns the v1 record of a trigger evaluation.
 func ToDeterminationRecord(p *underwriting.PolicyRow, facts trigger.Occurrence, d trigger.Determination) wire.Determination {
-	unit := p.Cover.Trigger.Unit
-	public := wire.Determination{
-		Threshold: wire.Measure{Value: d.Threshold.String(), Unit: unit}, OccurredAt: d.OccurredAt,
-		DistanceKM: d.DistanceKM, Factor: d.Factor.String(),
-		Amount: money.New(d.Amount, p.Currency), Stage: toDeterminationStage(d.Stage),
-		SourceVersion: facts.SourceVersion, TermsHash: p.TermsHash,
-	}
-	if d.Index != nil {
-		public.Index = &wire.Measure{Value: d.Index.String(), Unit: cmp.Or(facts.Unit, unit)}
-	}
-	if !d.FirstDay.IsZero() {
-		public.FirstDay, public.LastDay = new(d.FirstDay.Format(time.DateOnly)), new(d.LastDay.Format(time.DateOnly))
-	}
+	public := receipt.ToDetermination(p.Cover, p.TermsHash, facts, d)
+	public.Amount.Currency = p.Currency
 	return public
 }
 
@@ -107,14 +81,6 @@ const (
 	DeterminationPreliminary DeterminationStage = "preliminary"
 	DeterminationFinal       DeterminationStage = "final"
 )
-
-// toDeterminationStage converts a stage of the trigger.
-func toDeterminationStage(s trigger.Stage) DeterminationStage {
-	if s == trigger.Final {
-		return DeterminationFinal
-	}
-	return DeterminationPreliminary
-}
 
 // TriggerNotMetError is the error for a trigger that is not met, with every number that
 // explains it.

@@ -5,7 +5,6 @@ import "github.com/go-json-experiment/json/jsontext"
 // Receipt is a signed receipt of a quote or a claim. Package receipts/receipt signs and
 // verifies it.
 type Receipt struct {
-	Object  string         `json:"object"`  // receipt
 	Payload jsontext.Value `json:"payload"` // what is signed, in canonical JSON (RFC 8785)
 	Key     ReceiptKey     `json:"key"`     // of the signature; trust comes from elsewhere
 	JWS     string         `json:"jws"`     // header..signature, detached (RFC 7515 appendix F)

@@ -132,7 +132,7 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 			row.RequestedAmount = &in.RequestedAmount.Amount
 		}
 	}
-	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
+	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.factsFor(p), d)
 	if err != nil {
 		return err
 	}
@@ -171,7 +171,7 @@ func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRo
 	if waits := !settled || d.Amount == 0 && adj.mayGrow(p); waits && !adj.hasNewSourceVersion(row) {
 		return nil
 	}
-	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
+	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.factsFor(p), d)
 	if err != nil {
 		return err
 	}
@@ -194,7 +194,11 @@ func (adj *adjudication) hasNewSourceVersion(row *claims.ClaimRow) bool {
 // evaluateTrigger evaluates the trigger for a policy without the days that were already
 // paid.
 func (adj *adjudication) evaluateTrigger(p *underwriting.PolicyRow) trigger.Determination {
-	return trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, WithoutPaidDays(adj.occurrence, adj.facts, adj.paidDays[p.ID]))
+	return trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, adj.factsFor(p))
+}
+
+func (adj *adjudication) factsFor(p *underwriting.PolicyRow) trigger.Occurrence {
+	return WithoutPaidDays(adj.occurrence, adj.facts, adj.paidDays[p.ID])
 }
 
 // awaitsMissingDays reports whether the claim waits for missing days of its month or

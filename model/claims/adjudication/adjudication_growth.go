@@ -39,7 +39,7 @@ func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.Cl
 		return nil
 	}
 	defer adj.WithActor(actor.System())()
-	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.facts, d)
+	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.factsFor(p), d)
 	if err != nil {
 		return err
 	}

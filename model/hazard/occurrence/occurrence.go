@@ -13,6 +13,7 @@ import (
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
+	"parapet/model/receipts/receipt"
 	"parapet/model/wire"
 )
 
@@ -39,6 +40,9 @@ type OccurrenceRow struct {
 	Definition    *string    // the kind of occurrence at a station; see trigger.Definition
 
 	FactsWithRetracted *trigger.Occurrence `bun:"-"` // the facts including retracted observations; nil if none was retracted
+
+	observed []receipt.ObservationVersion // the reports that the facts come from
+	reading  *ReadingRow                  // the facts as determinations refer to them; see Reading
 }
 
 // IsRetracted reports whether every reading of the occurrence was retracted.
@@ -64,6 +68,10 @@ func (r *OccurrenceRow) ToBrief(at time.Time) *wire.OccurrenceBrief {
 // any, it stores the facts including them in FactsWithRetracted.
 func (r *OccurrenceRow) ToFacts(observations []ObservationRow) trigger.Occurrence {
 	standing := slices.DeleteFunc(slices.Clone(observations), func(o ObservationRow) bool { return o.isRetracted() })
+	r.observed, r.reading = make([]receipt.ObservationVersion, len(standing)), nil
+	for i := range standing {
+		r.observed[i] = standing[i].toVersion()
+	}
 	if len(standing) < len(observations) {
 		r.FactsWithRetracted = new(r.factsFrom(observations))
 	}

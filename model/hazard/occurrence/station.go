@@ -143,6 +143,7 @@ func (r *OccurrenceRow) rainFacts(days StationDays) trigger.Occurrence {
 		}
 	}
 	facts.AtStation = found
+	r.observed, r.reading = days.versionsOf(found), nil
 	if slices.ContainsFunc(days, func(row ObservationRow) bool { return row.isRetracted() }) {
 		before, overlap := findLargestOverlap(definition.Occurrences(at.Name, days.MeasuredDays(definition, true)), r.DayRun())
 		retracted := func(row ObservationRow) bool { return row.isRetracted() }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 
 	"parapet/model/hazard"
@@ -176,4 +177,16 @@ func (r *dayReader) parseDays(days []Day) []hazard.Day {
 		})
 	}
 	return list
+}
+
+// ParseFacts reads facts from their canonical JSON.
+func ParseFacts(text jsontext.Value) (*Facts, error) {
+	facts := new(Facts)
+	return facts, parsePayload(text, facts)
+}
+
+// ParseHashed reads the inputs and the result of a determination.
+func ParseHashed(text jsontext.Value) (*Hashed, error) {
+	hashed := new(Hashed)
+	return hashed, parsePayload(text, hashed)
 }

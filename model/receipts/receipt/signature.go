@@ -48,7 +48,7 @@ func (k Keys) Sign(payload any) (*wire.Receipt, error) {
 	protected := base64.RawURLEncoding.EncodeToString(header)
 	signature := ed25519.Sign(k.signing, signingInput(protected, text))
 	return &wire.Receipt{
-		Object: "receipt", Payload: text, Key: key, JWS: protected + ".." + base64.RawURLEncoding.EncodeToString(signature),
+		Payload: text, Key: key, JWS: protected + ".." + base64.RawURLEncoding.EncodeToString(signature),
 	}, nil
 }
 
@@ -72,8 +72,8 @@ func ParseSigned(text []byte) (*wire.Receipt, error) {
 	if err := json.Unmarshal(text, signed, json.RejectUnknownMembers(true)); err != nil {
 		return nil, fmt.Errorf("this is not a whole receipt: %w", err)
 	}
-	if signed.Object != "receipt" || len(signed.Payload) == 0 || signed.Payload.Kind() != jsontext.KindBeginObject {
-		return nil, errors.New("this is not a receipt: it needs object \"receipt\" and a payload")
+	if len(signed.Payload) == 0 || signed.Payload.Kind() != jsontext.KindBeginObject {
+		return nil, errors.New("this is not a receipt: it needs payload, key and jws")
 	}
 	payload, err := CanonicalText(signed.Payload)
 	if err != nil {

@@ -90,7 +90,7 @@ func (c *claimCheck) verifyPart(i int) {
 	computable := part.IsComputable(c.hashed[i])
 	c.compare(at+"/computable", part.Computable, computable)
 	switch {
-	case !computable:
+	case !computable && !part.Computable:
 		c.Decided = append(c.Decided, Remark{at, "decided by the " + part.DecidedBy + ": " + strings.Join(part.ReasonCodes, ", ")})
 	case steps != nil:
 		c.verifyOutcome(at, part, c.hashed[i].Determination.Amount.Amount, steps)
@@ -163,7 +163,7 @@ func (p *Part) IsComputable(hashed *Hashed) bool {
 		return false
 	}
 	computable := []string{
-		reasonThresholdMet, string(trigger.ThresholdNotMet), string(trigger.OutsidePlace), string(trigger.OutsidePeriod), string(trigger.WaitingPeriod),
+		reasonThresholdMet, string(trigger.ThresholdNotMet), string(trigger.OutsidePlace), string(trigger.OutsidePeriod), string(trigger.WaitingPeriod), string(trigger.SourceNotNamed),
 	}
 	return slices.Contains(computable, p.ReasonCodes[0])
 }

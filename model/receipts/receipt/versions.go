@@ -18,7 +18,7 @@ type evaluateFunc func(trigger.Cover, trigger.Period, time.Time, trigger.Occurre
 
 // triggerVersions are the trigger functions by version. A version is added only when the
 // results of the function change; the one before is then copied here.
-var triggerVersions = map[int]evaluateFunc{1: trigger.Evaluate}
+var triggerVersions = map[int]evaluateFunc{1: trigger.EvaluateReport}
 
 // priceFunc computes a price and the figures of its basis from the basis' sums.
 type priceFunc func(c trigger.Cover, b pricing.Basis, asOf time.Time) (pricing.Price, pricing.Basis, error)

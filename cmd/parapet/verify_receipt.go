@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"parapet/model/hazard"
+	"parapet/model/receipts/receipt"
+)
+
+// errNotChecked reports a receipt whose computed values are right as far as they could be
+// computed. Its exit code is exitNotChecked.
+var errNotChecked = errors.New("right as far as it was checked: the history of the price is not in this release")
+
+// exitNotChecked is the exit code of a receipt that was checked in part.
+const exitNotChecked = 3
+
+// runVerifyReceipt verifies a receipt without network, database or settings.
+func runVerifyReceipt(_ context.Context, args []string, out io.Writer) error {
+	set := newFlagSet("verify")
+	keys := set.String("keys", "", "file with the server's keys, from /.well-known/parapet-receipt-keys.json")
+	pin := set.String("pin", "", "thumbprint (RFC 7638) of the one key that is trusted")
+	file := ""
+	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
+		file, args = args[0], args[1:]
+	}
+	if err := parseFlags(set, args); err != nil {
+		return err
+	}
+	if file == "" || (*keys == "") == (*pin == "") {
+		return errors.New("use: parapet verify receipt.json --keys FILE, or --pin THUMBPRINT")
+	}
+	trust, err := readTrust(*keys, *pin)
+	if err != nil {
+		return err
+	}
+	text, err := os.ReadFile(file) //nolint:gosec // the caller chooses the file
+	if err != nil {
+		return err
+	}
+	report, err := receipt.Verify(text, trust, hazard.Shipped())
+	if err != nil {
+		return fmt.Errorf("%s proves nothing: %w", file, err)
+	}
+	return printReport(out, report)
+}
+
+func readTrust(keys, pin string) (receipt.Trust, error) {
+	if keys == "" {
+		return receipt.Trust{Pin: pin}, nil
+	}
+	text, err := os.ReadFile(keys) //nolint:gosec // the caller chooses the file
+	if err != nil {
+		return receipt.Trust{}, err
+	}
+	set, err := receipt.ParseKeySet(text)
+	return receipt.Trust{Keys: set}, err
+}
+
+// printReport prints what was verified and returns the error that the exit code follows
+// from.
+func printReport(out io.Writer, r *receipt.Report) error {
+	status := r.KeyStatus
+	if status == "" {
+		status = "pinned"
+	}
+	_, _ = fmt.Fprintf(out, "receipt of the %s %s, signed by %s (%s)\n", r.Type, r.ID, r.KeyID, status)
+	_, _ = fmt.Fprintf(out, "%d values computed again as stated\n", r.Checked)
+	for _, d := range r.Decided {
+		_, _ = fmt.Fprintf(out, "not computable %s: %s\n", d.Pointer, d.Reason)
+	}
+	for _, n := range r.NotChecked {
+		_, _ = fmt.Fprintf(out, "NOT CHECKED %s: %s\n", n.Pointer, n.Reason)
+	}
+	for _, d := range r.Differences {
+		_, _ = fmt.Fprintf(out, "DIFFERENT %s: it states %s, computed is %s\n", d.Pointer, orNothing(d.Stated), orNothing(d.Computed))
+	}
+	switch {
+	case len(r.Differences) > 0:
+		return fmt.Errorf("%d values are not what the terms and the readings give", len(r.Differences))
+	case len(r.NotChecked) > 0:
+		return errNotChecked
+	}
+	return nil
+}
+
+func orNothing(text string) string {
+	if text == "" {
+		return "nothing"
+	}
+	return text
+}
