@@ -55,13 +55,14 @@ func TestBookOfStormsKeepsInvariants(t *testing.T) {
 		t.Cleanup(func() { require.NoError(t, server.Stop(context.WithoutCancel(t.Context()))) })
 	}
 	require.GreaterOrEqual(t, 10*policies, 31*hits, "the cities of storms have 3.1 times -book-hits policies")
+	small, large := templateSize(t, hits/10, hits, size), templateSize(t, policies, hits, size)
 	for _, book := range []struct {
 		name           string
 		size, policies int
 		byCity         []int
 	}{
-		{modeltest.SmallBookName, min(size, hits/10), hits / 10, []int{min(size, hits/10)}},
-		{modeltest.BookName, size, policies, stormShares(size, policies, hits)},
+		{modeltest.SmallBookName, small, hits / 10, []int{small}},
+		{modeltest.BookName, large, policies, stormShares(large, policies, hits)},
 	} {
 		template := modeltest.New(t, modeltest.WithoutChecks())
 		playStormTemplate(t, template, book.size, book.byCity)
@@ -77,14 +78,37 @@ func TestBookOfStormsKeepsInvariants(t *testing.T) {
 	}
 }
 
+// templateSize returns the largest size of a template, up to most, whose copies make a
+// book of so many policies with exactly so many hits.
+func templateSize(t *testing.T, policies, hits, most int) int {
+	t.Helper()
+	for copies := (policies + most - 1) / most; copies <= hits/10; copies++ {
+		if policies%copies == 0 && hits%(10*copies) == 0 {
+			return policies / copies
+		}
+	}
+	require.Fail(t, "no template of the book has so few policies: choose round numbers", "%d policies, %d hits", policies, hits)
+	return 0
+}
+
+func TestTemplatesMakeExactBooks(t *testing.T) {
+	t.Parallel()
+	for _, book := range [][4]int{{100, 20, 50, 50}, {1_000_000, 100_000, 500, 500}, {62_000, 20_000, 500, 496}, {2000, 20_000, 500, 500}} {
+		size := templateSize(t, book[0], book[1], book[2])
+		require.Equal(t, book[3], size)
+		copies := book[0] / size
+		require.Equal(t, []int{book[0], book[1] / 10}, []int{copies * size, copies * stormShares(size, book[0], book[1])[0]})
+	}
+}
+
 // stormShares returns how many policies of a template of a size are in each city of
 // storms.
 func stormShares(size, policies, hits int) []int {
 	shares := make([]int, len(modeltest.StormCities))
 	for i := range shares {
-		shares[i] = max(1, size*hits/policies)
+		shares[i] = size * hits / policies
 	}
-	shares[0] = max(1, shares[0]/10)
+	shares[0] /= 10
 	return shares
 }
 
