@@ -65,7 +65,7 @@ func (s *Service) loadAssembly(ctx context.Context, row *claims.ClaimRow) (*asse
 		err = s.DB.NewSelect().Model(a.quote).Where("q.id = ? and q.partner = ?", a.policy.QuoteID, row.Partner).Scan(ctx)
 	}
 	if err == nil {
-		err = s.DB.NewSelect().Model(&a.entries).Where("claim_id = ? and partner = ?", row.ID, row.Partner).Where("kind like 'claim.%'").OrderExpr("sequence").Scan(ctx)
+		a.entries, err = s.loadEntries(ctx, row)
 	}
 	if err == nil { // a replacement pays the same part again
 		err = s.DB.NewSelect().Model(&a.payouts).Where("policy_id = ? and partner = ?", row.PolicyID, row.Partner).Where("replaces_payout_id is null").

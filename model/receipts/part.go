@@ -1,6 +1,8 @@
 package receipts
 
 import (
+	"cmp"
+	"context"
 	"fmt"
 	"strings"
 	"time"
@@ -12,6 +14,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
@@ -28,6 +31,30 @@ type entryRow struct {
 	ActorKind actor.Kind
 	Data      jsontext.Value `bun:"type:json"`
 	EventID   *uuid.UUID     `bun:"type:uuid"`
+	EventData compress.JSON  `bun:",scanonly"` // of the event; nil without one
+}
+
+// loadEntries reads the entries about a claim, in order, with the data of their events.
+func (s *Service) loadEntries(ctx context.Context, row *claims.ClaimRow) ([]entryRow, error) {
+	var entries []entryRow
+	err := s.DB.NewSelect().Model(&entries).ColumnExpr("tl.kind, tl.at, tl.actor_kind, tl.data, tl.event_id, e.data as event_data").
+		Join("left join events as e on e.id = tl.event_id and e.partner = tl.partner").
+		Where("tl.claim_id = ? and tl.partner = ?", row.ID, row.Partner).Where("tl.kind like 'claim.%'").OrderExpr("tl.sequence").Scan(ctx)
+	return entries, err
+}
+
+// determinationHash returns the receipt_hash of the claim's determination in the event's
+// data; empty if it has none. An entry of a claim that waited does not repeat it.
+func (e *entryRow) determinationHash() string {
+	var data struct {
+		Object struct {
+			Determination *wire.Determination `json:"determination"`
+		} `json:"object"`
+	}
+	if json.Unmarshal(e.EventData, &data) != nil || data.Object.Determination == nil {
+		return ""
+	}
+	return data.Object.Determination.ReceiptHash
 }
 
 // decision is one part of a claim: an approval, a rejection, or more of a growing
@@ -49,12 +76,14 @@ type entryData struct {
 	Amount        *wire.Money         `json:"amount"`
 }
 
-// findDecisions returns the parts that a timeline contains, in order.
+// findDecisions returns the parts that a timeline contains, in order. The determination of
+// a part is that of the event which announced it.
 func findDecisions(entries []entryRow) []decision {
 	var all []decision
 	var next decision
 	approved := int64(0) // amounts of entries are those of the whole claim
-	for _, entry := range entries {
+	for i := range entries {
+		entry := &entries[i]
 		var data entryData
 		if json.Unmarshal(entry.Data, &data) != nil {
 			continue // an entry about something else
@@ -70,6 +99,7 @@ func findDecisions(entries []entryRow) []decision {
 		if !decides && !grows {
 			continue
 		}
+		next.receiptHash = cmp.Or(entry.determinationHash(), next.receiptHash)
 		next.at, next.by, next.outcome, next.amount = entry.At, entry.ActorKind, claims.ClaimApproved, 0
 		if grows {
 			next.reasons = all[len(all)-1].reasons
