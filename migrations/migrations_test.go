@@ -120,6 +120,23 @@ func TestDatabaseWithProductsOfFormerPerilsIsRefused(t *testing.T) {
 	require.Equal(t, []string{"0016_perils"}, names)
 }
 
+func TestDatabasesWithProductsStayReadableByOlderReleases(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 4)
+	for _, tc := range []struct {
+		products string
+		want     int
+	}{{"select", 24}, {"delete from products", 31}} {
+		exec(t, db, "update schema_compatibility set minimum_binary = 24; delete from bun_migrations where name = '0031'; "+tc.products)
+		names, err := migrations.Apply(t.Context(), db.Pool)
+		require.NoError(t, err)
+		require.Equal(t, []string{"0031_measured_products"}, names)
+		var minimum int
+		require.NoError(t, db.Pool.QueryRow(t.Context(), "select minimum_binary from schema_compatibility").Scan(&minimum))
+		require.Equal(t, tc.want, minimum)
+	}
+}
+
 // TestGivenUpDeliveriesBecomeFailed applies 0017 to a database of the schema before it.
 func TestGivenUpDeliveriesBecomeFailed(t *testing.T) {
 	t.Parallel()

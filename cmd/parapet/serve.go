@@ -58,8 +58,12 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 		return errors.New("this database belongs to the development stack: its clock may be shifted and its history replayed; " +
 			"serve another one, or allow rehearsals with PARAPET_REHEARSAL=true")
 	}
-	if err := a.service.Products.PublishShipped(ctx); err != nil {
+	held, err := a.service.Products.PublishShipped(ctx)
+	if err != nil {
 		return err
+	}
+	for _, version := range held {
+		log.Warn("a shipped product version is not published: the one before it stays in use", "version", version)
 	}
 	if err := a.service.Capacity.ApplyShippedMoratoriumRules(ctx, s.Moratoria); err != nil {
 		return err

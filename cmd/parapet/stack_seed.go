@@ -50,7 +50,7 @@ func (s *stack) seedDatabase(ctx context.Context) error {
 			return err
 		}
 	}
-	if err := s.app.service.Products.PublishShipped(ctx); err != nil {
+	if _, err := s.app.service.Products.PublishShipped(ctx); err != nil {
 		return err
 	}
 	return s.app.service.Capacity.ApplyShippedMoratoriumRules(ctx, s.options.withMoratoria)

@@ -167,7 +167,7 @@ func seedDatabase(ctx context.Context, url string) error {
 			return err
 		}
 	}
-	if err := service.Products.PublishShipped(ctx); err != nil {
+	if _, err := service.Products.PublishShipped(ctx); err != nil {
 		return err
 	}
 	return publishWithoutWaiting(ctx, service)

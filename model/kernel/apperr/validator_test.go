@@ -62,7 +62,10 @@ func TestUnparsedRequestChangesNothing(t *testing.T) {
 			_, err := b.Service.Occurrences.RecordObservations(ctx, b.Source, []wire.ObservationInput{quake}, false)
 			return err
 		},
-		"an operation that does not look": func(ctx context.Context) error { return b.Service.Products.PublishShipped(ctx) },
+		"an operation that does not look": func(ctx context.Context) error {
+			_, err := b.Service.Products.PublishShipped(ctx)
+			return err
+		},
 	} {
 		refusal := new(apperr.Error)
 		require.ErrorAs(t, act(ctx), &refusal, name)

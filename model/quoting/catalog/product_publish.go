@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 
-	"parapet/model/hazard/sources"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -30,16 +29,14 @@ func (s *Service) Publish(ctx context.Context, caller actor.Actor, document []by
 		return nil, false, apperr.Invalid(fields...)
 	}
 	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
-		fields, err := checkSources(ctx, tx, parsed.Document())
-		if err != nil {
-			return err
-		}
-		if len(fields) > 0 {
-			return apperr.Invalid(fields...)
-		}
 		var row *productRow
 		if row, created, err = publishProduct(ctx, tx, parsed); err != nil {
 			return err
+		}
+		if created {
+			if err := checkMeasurement(ctx, tx, parsed.Document()); err != nil {
+				return err
+			}
 		}
 		if record, err = row.toRecord(parsed); err != nil {
 			return err
@@ -78,32 +75,6 @@ func (s *Service) parsePublishable(document []byte) (*product.Product, []apperr.
 	return nil, fields
 }
 
-// checkSources returns the sources of a document's measurement that are not registered, or
-// not for its peril and stage.
-func checkSources(ctx context.Context, tx *store.Tx, d product.Document) (fields []apperr.FieldError, err error) {
-	if d.Measurement == nil {
-		return nil, nil
-	}
-	if len(d.Measurement.Sources) > 1 {
-		return []apperr.FieldError{apperr.NewFieldError("/document/measurement/sources", "length", "Name one source: this release decides no policy by several.")}, nil
-	}
-	names := make([]string, 0, len(d.Measurement.Sources))
-	for _, s := range d.Measurement.Sources {
-		names = append(names, s.Source)
-	}
-	registry, err := sources.Load(ctx, tx, names, tx.Store.Development)
-	if err != nil {
-		return nil, err
-	}
-	for i, s := range d.Measurement.Sources {
-		if fault := registry.RequireForTerms(s.Source, d.Trigger.Kind, s.Stage); fault != nil {
-			fault.Pointer = fmt.Sprintf("/document/measurement/sources/%d%s", i, fault.Pointer)
-			fields = append(fields, *fault)
-		}
-	}
-	return fields, nil
-}
-
 func publishProduct(ctx context.Context, tx *store.Tx, p *product.Product) (*productRow, bool, error) {
 	row := &productRow{Key: p.Key(), Version: p.Version(), Document: string(p.Source()), Digest: p.Digest(), CreatedAt: tx.Now}
 	res, err := tx.NewInsert().Model(row).On("conflict do nothing").Exec(ctx)
@@ -122,12 +93,19 @@ func publishProduct(ctx context.Context, tx *store.Tx, p *product.Product) (*pro
 	return row, false, nil
 }
 
-// PublishShipped publishes the products shipped with this release. It is idempotent.
-func (s *Service) PublishShipped(ctx context.Context) error {
+// PublishShipped publishes the products shipped with this release. It is idempotent. held
+// names the versions that are not published, and why: those with a measurement while older
+// releases may run on the database, or while their source is disabled. The versions that
+// were published before stay in use.
+func (s *Service) PublishShipped(ctx context.Context) (held []string, err error) {
 	for _, p := range product.Shipped() {
-		if _, _, err := s.Publish(ctx, actor.System(), p.Source()); err != nil {
-			return fmt.Errorf("publish %s version %d: %w", p.Key(), p.Version(), err)
+		_, _, err := s.Publish(ctx, actor.System(), p.Source())
+		switch fault := measurementFault(err); {
+		case fault != "":
+			held = append(held, fmt.Sprintf("%s version %d: %s", p.Key(), p.Version(), fault))
+		case err != nil:
+			return nil, fmt.Errorf("publish %s version %d: %w", p.Key(), p.Version(), err)
 		}
 	}
-	return nil
+	return held, nil
 }
