@@ -28,6 +28,7 @@ const recordsQuery = `select r.* from unnest($1::uuid[], $2::bigint[]) as o (id,
 	join observation_records r on r.observation_id = o.id and r.version = o.version`
 
 // loadRecords returns the records of feeds behind reports of observations, in their order.
+// There are none at present: nothing keeps them.
 func (s *Service) loadRecords(ctx context.Context, of []receipt.ObservationVersion) ([]receipt.SourceRecord, error) {
 	ids, versions, place := make([]uuid.UUID, len(of)), make([]int64, len(of)), make(map[string]int, len(of))
 	for i, o := range of {

@@ -127,7 +127,7 @@ type Steps struct {
 type Reading struct {
 	Digest  string         `json:"digest"`  // of facts
 	Facts   jsontext.Value `json:"facts"`   // a Facts, as it was hashed
-	Records []SourceRecord `json:"records"` // as the feed sent them; none for readings that were posted
+	Records []SourceRecord `json:"records"` // empty at present: records of feeds are not kept
 }
 
 // SourceRecord is the record of a feed behind one report of an observation.

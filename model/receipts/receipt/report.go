@@ -11,7 +11,7 @@ import (
 )
 
 // Report is the result of verifying a receipt. The receipt is right if Differences is
-// empty; NotChecked is what only the history can show.
+// empty; NotChecked is what only the history or another release can show.
 type Report struct {
 	Type        string       `json:"type"` // quote, claim
 	ID          string       `json:"id"`
