@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
+	"strings"
 
 	"parapet/model/hazard"
 	"parapet/model/receipts/receipt"
@@ -13,7 +15,7 @@ import (
 
 // errNotChecked reports a receipt whose computed values are right as far as they could be
 // computed. Its exit code is exitNotChecked.
-var errNotChecked = errors.New("right as far as it was checked: the history of the price is not in this release")
+var errNotChecked = errors.New("right as far as it was checked")
 
 // exitNotChecked is the exit code of a receipt that was checked in part.
 const exitNotChecked = 3
@@ -82,9 +84,20 @@ func printReport(out io.Writer, r *receipt.Report) error {
 	case len(r.Differences) > 0:
 		return fmt.Errorf("%d values are not what the terms and the readings give", len(r.Differences))
 	case len(r.NotChecked) > 0:
-		return errNotChecked
+		return fmt.Errorf("%w; %s", errNotChecked, joinReasons(r.NotChecked))
 	}
 	return nil
+}
+
+// joinReasons returns the reasons of remarks, each once.
+func joinReasons(remarks []receipt.Remark) string {
+	var reasons []string
+	for _, remark := range remarks {
+		if !slices.Contains(reasons, remark.Reason) {
+			reasons = append(reasons, remark.Reason)
+		}
+	}
+	return strings.Join(reasons, "; ")
 }
 
 func orNothing(text string) string {

@@ -9,9 +9,11 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/modeltest"
+	"parapet/model/receipts/receipt"
 	"parapet/model/wire"
 )
 
@@ -65,11 +67,37 @@ func TestVerifyReceiptOffline(t *testing.T) {
 	require.ErrorIs(t, err, errNotChecked)
 	require.Equal(t, exitNotChecked, exitCode(err))
 	require.Contains(t, out, "NOT CHECKED /basis")
+	require.ErrorContains(t, err, "data with the digest sha256:00")
 	for _, args := range [][]string{{}, {file}, {file, "--keys", keys, "--pin", "x"}, {file, "--keys", file}, {keys, "--keys", keys}} {
 		_, err := verifyReceipt(args...)
 		require.Error(t, err)
 		require.Equal(t, 1, exitCode(errors.Join(err)))
 	}
+}
+
+// A determination of a later release is not checked, and the message says so.
+func TestVerifyReceiptOfAnUnknownTrigger(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	claim := modeltest.NewApprovedClaim(b)
+	b.Relay()
+	signed, err := b.Service.Receipts.Claim(t.Context(), b.Acme, claim.ID, nil)
+	require.NoError(t, err)
+	var payload receipt.ClaimPayload
+	require.NoError(t, json.Unmarshal(signed.Payload, &payload))
+	determination := payload.Parts[0].Determination
+	determination.Hashed = bytes.Replace(determination.Hashed, []byte(`"trigger_version":1`), []byte(`"trigger_version":99`), 1)
+	determination.ReceiptHash = receipt.Digest(determination.Hashed)
+	later, err := modeltest.ReceiptKeys().Sign(payload)
+	require.NoError(t, err)
+	text, err := wire.Encode(later)
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "later.json")
+	require.NoError(t, os.WriteFile(file, text, 0o600))
+	out, err := verifyReceipt(file, "--pin", signed.Key.Kid)
+	require.EqualError(t, err, "right as far as it was checked; this release does not have version 99 of the trigger")
+	require.Equal(t, exitNotChecked, exitCode(err))
+	require.Contains(t, out, "NOT CHECKED /parts/0/determination:")
 }
 
 // rawJSON is JSON text that is signed as it is.
