@@ -67,6 +67,7 @@ type decision struct {
 	amount      int64  // approved by this part, minor units
 	receiptHash string // of its determination; empty without one
 	events      []uuid.UUID
+	grows       bool // adds what a growing occurrence owes more
 }
 
 // entryData are the members of an entry's data that decide.
@@ -101,7 +102,7 @@ func findDecisions(entries []entryRow) []decision {
 		}
 		next.receiptHash = cmp.Or(entry.determinationHash(), next.receiptHash)
 		next.at, next.by, next.outcome, next.amount = entry.At, entry.ActorKind, claims.ClaimApproved, 0
-		if grows {
+		if next.grows = grows; grows {
 			next.reasons = all[len(all)-1].reasons
 		}
 		if data.Decision != nil {
@@ -177,6 +178,9 @@ func (a *assembly) buildPart(decisions []decision, i int, hashed []*receipt.Hash
 			return part, err
 		}
 		part.Determination = determination
+	}
+	if d.grows && hashed[i] != nil {
+		a.completeGrowth(&part, hashed[i].Determination.Amount.Amount-part.OwedBefore.Amount)
 	}
 	part.Computable = part.IsComputable(hashed[i])
 	return part, nil

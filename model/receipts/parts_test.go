@@ -5,8 +5,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
 	"parapet/model/hazard/trigger"
 	"parapet/model/modeltest"
+	"parapet/model/wire"
 )
 
 // A claim that waited is decided by the final values, and its receipt has those.
@@ -29,4 +32,31 @@ func TestReceiptOfADeferredClaimHasTheDecidingDetermination(t *testing.T) {
 		require.Equal(t, claim.Amount, p.Parts[0].Amount)
 		require.Equal(t, claim.Decision.ReasonCodes, p.Parts[0].ReasonCodes)
 	}
+}
+
+// openDecidedClaim approves an amount of the policy's limit for another reason.
+func openDecidedClaim(t *testing.T, b *modeltest.Bundle, policy *wire.Policy, amount int64) {
+	t.Helper()
+	claim := modeltest.OpenApprovalClaim(t, b, policy, modeltest.NewUSD(amount))
+	_, err := b.Service.Adjudication.Decide(t.Context(), b.Operator, adjudication.DecisionRequest{ClaimID: claim.ID, Outcome: claims.ClaimApproved, ReasonCodes: []claims.ReasonCode{"goodwill"}})
+	require.NoError(t, err)
+}
+
+// A further amount that the limit cuts has the reason, as a first one has.
+func TestReceiptOfAGrowingClaimThatExhaustsTheLimit(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	openDecidedClaim(t, b, policy, 5_000_000)
+	for _, wind := range []string{"70", "70", "140"} {
+		modeltest.ObserveFix(b, "AL01", wind, trigger.Final)
+	}
+	claim := b.Claims(policy)[1]
+	p, _ := readReceipt(t, b, claim.ID, nil)
+	require.Len(t, p.Parts, 2)
+	require.Equal(t, []string{"threshold_met"}, p.Parts[0].ReasonCodes)
+	require.Equal(t, []string{"threshold_met", "limit_exhausted"}, p.Parts[1].ReasonCodes)
+	require.Equal(t, int64(3_000_000), p.Parts[1].Amount.Amount, "8,000,000 more are owed")
+	require.Equal(t, p.Parts[1].LimitBefore, *p.Parts[1].Amount)
+	require.True(t, p.Parts[1].Computable)
 }
