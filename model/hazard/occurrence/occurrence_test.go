@@ -155,6 +155,7 @@ func TestTwoReportsOfOneBatchThatAreOneEvent(t *testing.T) {
 func TestSameQuakeFromAnotherSourceIsDeferred(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
+	b.PublishMeasured("quake-circle", "", 999) // every source decides
 	policy := b.QuoteAndBind("quake-circle", nil)
 	at := b.Now()
 	b.AdvanceClock(3 * time.Second)

@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -42,22 +43,26 @@ func findTextInDatabase(t *testing.T, b *modeltest.Bundle, text string) (found [
 			found = append(found, table)
 		}
 	}
-	return append(found, findTextInEvents(t, b, text)...)
+	return append(found, findCompressedText(t, b, text)...)
 }
 
-// findTextInEvents returns "events" if the data of an event, decompressed, has the text.
-func findTextInEvents(t *testing.T, b *modeltest.Bundle, text string) []string {
+// findCompressedText returns the tables whose compressed texts have the text.
+func findCompressedText(t *testing.T, b *modeltest.Bundle, text string) (found []string) {
 	t.Helper()
-	rows, err := b.DB.Pool.Query(t.Context(), "select data from events")
-	require.NoError(t, err)
-	events, err := pgx.CollectRows(rows, pgx.RowTo[compress.JSON])
-	require.NoError(t, err)
-	for _, data := range events {
-		if strings.Contains(strings.ToLower(string(data)), strings.ToLower(text)) {
-			return []string{"events"}
-		}
+	for _, query := range []string{"select 'events', data from events", "select 'idempotency_keys', body from idempotency_keys where sealed_until is null"} {
+		rows, err := b.DB.Pool.Query(t.Context(), query)
+		require.NoError(t, err)
+		var table string
+		var data compress.JSON
+		_, err = pgx.ForEachRow(rows, []any{&table, &data}, func() error {
+			if strings.Contains(strings.ToLower(string(data)), strings.ToLower(text)) && !slices.Contains(found, table) {
+				found = append(found, table)
+			}
+			return nil
+		})
+		require.NoError(t, err)
 	}
-	return nil
+	return found
 }
 
 // hexOfText returns the text of a bytea column with that content.
