@@ -1,7 +1,6 @@
 package jobs
 
 import (
-	"context"
 	"testing"
 
 	"github.com/riverqueue/river"
@@ -45,5 +44,5 @@ func TestBatchWaitsForItsTurn(t *testing.T) {
 func requireWaits(t *testing.T, s *fixture, by rail.Rail) {
 	t.Helper()
 	worker := &releaseBatch{service: s.Service, rail: by, log: s.newLogger(), single: &releasePayout{service: s.Service, rail: by, log: s.newLogger()}}
-	s.RequireNoTurn(func(ctx context.Context) error { return worker.Work(ctx, &river.Job[payouts.ReleaseBatch]{}) })
+	isSnoozed(t, worker.Work(t.Context(), &river.Job[payouts.ReleaseBatch]{}))
 }

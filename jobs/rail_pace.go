@@ -54,6 +54,9 @@ func (p *railPace) acquire(ctx context.Context, most int) (taken int, ok bool) {
 
 // take takes up to most orders, or returns how long to wait.
 func (p *railPace) take(most int) (taken int, wait time.Duration) {
+	if p == nil {
+		return most, 0
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()

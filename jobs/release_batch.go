@@ -2,6 +2,7 @@ package jobs
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 
 	"github.com/jackc/pgx/v5"
@@ -11,6 +12,7 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/model"
+	"parapet/model/kernel/pacing"
 	"parapet/model/payouts"
 	"parapet/model/payouts/release"
 )
@@ -39,6 +41,9 @@ func (w *releaseBatch) Work(ctx context.Context, _ *river.Job[payouts.ReleaseBat
 	if to, takes := w.rail.(rail.BatchRail); takes {
 		return repeatWhileFull(func() (bool, error) {
 			leave, err := w.service.Bulk.Enter(ctx)
+			if errors.Is(err, pacing.ErrBusy) {
+				return false, river.JobSnooze(0)
+			}
 			if err != nil {
 				return false, err
 			}

@@ -24,18 +24,7 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	if wait := w.gate.waitTime(ctx, to); wait > 0 {
 		return false, river.JobSnooze(wait)
 	}
-	size, ok := w.pace.acquire(ctx, size)
-	unused := size
-	defer func() { w.pace.giveBack(unused) }()
-	if !ok {
-		return false, river.JobSnooze(0)
-	}
-	leave, err := w.service.Bulk.Enter(ctx)
-	if err != nil {
-		return false, err
-	}
 	group, intended, err := w.beginGroup(ctx, to, size)
-	leave() // before the call, which is no work of this process
 	switch {
 	case err != nil:
 		return false, err
@@ -43,7 +32,6 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 		return group.More, group.Stuck
 	}
 	w.reachStep(stepLeased)
-	unused -= len(group.Orders)
 	answers := w.callGroup(ctx, to, group.Orders, intended)
 	w.reachStep(stepAnswered)
 	ended, err := w.service.Releases.EndReleaseGroup(ctx, to.Name(), group.Orders, answers)
@@ -58,15 +46,46 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	return unsent || group.More, nil // while the rail cannot be reached, the gate delays the next call
 }
 
-// beginGroup stores the orders of a group. intended is an instant before their leases
-// begin.
+// beginGroup stores the orders of a group in a turn of bulk work, as many as the rail's
+// pace allows. intended is an instant before their leases begin.
 func (w *releasePayout) beginGroup(ctx context.Context, to rail.GroupRail, size int) (group release.ReleaseGroup, intended time.Time, err error) {
+	allowed, leave, ok := w.enterPaced(ctx, size)
+	if !ok {
+		return group, intended, river.JobSnooze(0)
+	}
+	defer leave()
+	defer func() { w.pace.giveBack(allowed - len(group.Orders)) }()
 	if !w.hasTimeForGroup(ctx) {
 		return group, intended, river.JobSnooze(0)
 	}
 	intended = w.readClock()
-	group, err = w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), size)
+	group, err = w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), allowed)
 	return group, intended, err
+}
+
+// enterPaced waits for a turn of bulk work in which the rail's pace allows orders, and
+// returns how many of at most most. It holds no turn while it waits for the pace, and no
+// orders while it waits for a turn: orders that several jobs had taken before would be
+// sent at the same moment. ok is false when it takes too long.
+func (w *releasePayout) enterPaced(ctx context.Context, most int) (allowed int, leave func(), ok bool) {
+	ctx, cancel := context.WithTimeout(ctx, maxPaceWait)
+	defer cancel()
+	for {
+		leave, err := w.service.Bulk.Enter(ctx)
+		if err != nil {
+			return 0, nil, false
+		}
+		allowed, wait := w.pace.take(most)
+		if allowed > 0 {
+			return allowed, leave, true
+		}
+		leave()
+		select {
+		case <-time.After(wait):
+		case <-ctx.Done():
+			return 0, nil, false
+		}
+	}
 }
 
 // groupTime is the time that a group may take: the call, and the transactions before and

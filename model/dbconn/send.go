@@ -1,7 +1,9 @@
 package dbconn
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"io"
 
 	"github.com/jackc/pgx/v5"
@@ -24,11 +26,28 @@ func Send(ctx context.Context, conn *pgx.Conn, statements []*pgx.QueuedQuery, co
 			return err
 		}
 		sent = rows.After
-		if _, err := conn.PgConn().CopyFrom(ctx, rows.Rows, rows.Statement); err != nil {
-			return err
+		read := &errorReader{Reader: rows.Rows}
+		if _, err := conn.PgConn().CopyFrom(ctx, read, rows.Statement); err != nil {
+			return cmp.Or(read.err, err)
 		}
 	}
 	return send(ctx, conn, statements[sent:])
+}
+
+// errorReader keeps the error of a reader: Postgres only says that the client ended the
+// COPY.
+type errorReader struct {
+	io.Reader
+
+	err error
+}
+
+func (r *errorReader) Read(p []byte) (int, error) {
+	n, err := r.Reader.Read(p)
+	if err != nil && !errors.Is(err, io.EOF) {
+		r.err = err
+	}
+	return n, err
 }
 
 func send(ctx context.Context, conn *pgx.Conn, statements []*pgx.QueuedQuery) error {

@@ -1,8 +1,10 @@
 package dbconn_test
 
 import (
+	"errors"
 	"strings"
 	"testing"
+	"testing/iotest"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -36,5 +38,8 @@ func TestCopiesRunAmongTheStatements(t *testing.T) {
 	wrong := dbconn.Copy{After: 0, Statement: "copy steps (step) from stdin", Rows: strings.NewReader("two\tcolumns\n")}
 	require.ErrorContains(t, dbconn.Send(t.Context(), conn, statements, []dbconn.Copy{wrong}), "extra data after last expected column")
 	require.Len(t, steps(), 6, "nothing is sent after an error")
+	broken := dbconn.Copy{After: 0, Statement: "copy steps (step) from stdin", Rows: iotest.ErrReader(errors.New("not JSON"))}
+	require.EqualError(t, dbconn.Send(t.Context(), conn, statements, []dbconn.Copy{broken}), "not JSON")
+	require.Len(t, steps(), 6)
 	require.NoError(t, conn.Close(t.Context()))
 }

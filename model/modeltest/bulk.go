@@ -1,7 +1,6 @@
 package modeltest
 
 import (
-	"context"
 	"runtime"
 	"time"
 
@@ -13,7 +12,7 @@ import (
 func (b *Bundle) OccupyBulkWork() (giveBack func()) {
 	b.t.Helper()
 	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	b.Service.Bulk.Now = func() time.Time { return now }
+	b.Service.Bulk.Now, b.Service.Bulk.MaxWait = func() time.Time { return now }, 50*time.Millisecond
 	for range 3 {
 		b.Service.Bulk.CountRequest()
 	}
@@ -28,12 +27,4 @@ func (b *Bundle) OccupyBulkWork() (giveBack func()) {
 			leave()
 		}
 	}
-}
-
-// RequireNoTurn checks that bulk work does not begin while its turns are taken.
-func (b *Bundle) RequireNoTurn(work func(context.Context) error) {
-	b.t.Helper()
-	ctx, cancel := context.WithTimeout(b.t.Context(), 50*time.Millisecond)
-	defer cancel()
-	require.ErrorIs(b.t, work(ctx), context.DeadlineExceeded)
 }

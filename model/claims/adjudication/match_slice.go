@@ -2,6 +2,7 @@ package adjudication
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"runtime/debug"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/store"
 )
 
@@ -85,15 +87,37 @@ func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
 // run.
 const slicesPerTurn = 20
 
-// DecideSlices decides due slices, those of small events first. It reports whether there
-// may be more.
+// sliceTime is how much of its time a DecideSlices job must have left to begin a slice. The
+// decisions of a slice that outlasts its job are lost.
+const sliceTime = 15 * time.Second
+
+// DecideSlices decides due slices, those of small events first, one in each turn of bulk
+// work. It reports whether there may be more.
 func (s *Service) DecideSlices(ctx context.Context) (more bool, err error) {
 	for range slicesPerTurn {
-		if found, err := s.decideNextSlice(ctx, nil); err != nil || !found {
+		found, err := s.decideInTurn(ctx)
+		switch {
+		case errors.Is(err, pacing.ErrBusy):
+			return true, nil
+		case err != nil || !found:
 			return false, err
 		}
 	}
 	return true, nil
+}
+
+// decideInTurn is decideNextSlice in a turn of bulk work. Errors: pacing.ErrBusy if none
+// is free, or if too little time is left after it.
+func (s *Service) decideInTurn(ctx context.Context) (found bool, err error) {
+	leave, err := s.Bulk.Enter(ctx)
+	if err != nil {
+		return false, err
+	}
+	defer leave()
+	if deadline, limited := ctx.Deadline(); limited && deadline.Sub(s.Bulk.Time()) < sliceTime {
+		return false, pacing.ErrBusy
+	}
+	return s.decideNextSlice(ctx, nil)
 }
 
 // decideNextSlice decides the next due slice of the given occurrences, or of any; false
@@ -115,11 +139,6 @@ func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) 
 // slice also when it fails or panics, and nil if none is due.
 func (s *Service) lockAndDecide(ctx context.Context, occurrences []uuid.UUID) (slice *SliceRow, err error) {
 	defer recoverPanic(&err)
-	leave, err := s.Bulk.Enter(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer leave()
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
 		if slice, err = lockNextSlice(ctx, tx, occurrences); err != nil || slice == nil {
 			return err

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"runtime/debug"
 	"strconv"
 	"time"
 
@@ -47,8 +48,14 @@ type copyReader struct {
 	unread  []byte // part of line
 }
 
-// Read implements io.Reader.
+// Read implements io.Reader. It returns a panic as an error: the driver reads in a
+// goroutine of its own, whose panic would end the process.
 func (r *copyReader) Read(p []byte) (n int, err error) {
+	defer func() {
+		if cause := recover(); cause != nil {
+			err = fmt.Errorf("copy rows: panic: %v\n%s", cause, debug.Stack())
+		}
+	}()
 	for n < len(p) {
 		if len(r.unread) == 0 {
 			if r.next == r.rows.Len() {

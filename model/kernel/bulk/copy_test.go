@@ -1,7 +1,6 @@
 package bulk_test
 
 import (
-	"bytes"
 	"io"
 	"reflect"
 	"strings"
@@ -62,6 +61,13 @@ func TestCopyNamesTheColumnThatIsNoJSON(t *testing.T) {
 	full, _ := newRows()
 	full.Body.Name = "\xff"
 	table := modeltest.New(t).DB.Bun.Table(reflect.TypeFor[row]())
-	_, err := io.Copy(&bytes.Buffer{}, bulk.CopyRows(table.Fields, []*row{full}))
+	_, err := io.Copy(io.Discard, bulk.CopyRows(table.Fields, []*row{full}))
 	require.ErrorContains(t, err, "column body: ")
+}
+
+func TestPanicWhileRowsAreCopiedIsAnError(t *testing.T) {
+	t.Parallel()
+	table := modeltest.New(t).DB.Bun.Table(reflect.TypeFor[row]())
+	_, err := io.Copy(io.Discard, bulk.CopyRows(table.Fields, []*row{nil}))
+	require.ErrorContains(t, err, "copy rows: panic: ")
 }

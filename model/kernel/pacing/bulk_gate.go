@@ -7,7 +7,9 @@
 package pacing
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"runtime"
 	"sync"
 	"time"
@@ -20,12 +22,21 @@ const (
 	minRequests = 3
 )
 
+// ErrBusy is the error of Enter when other pieces of bulk work have had all turns for too
+// long: the caller leaves its piece to a later job.
+var ErrBusy = errors.New("other bulk work has all turns")
+
+// defaultMaxWait is how long a piece of bulk work waits: far below the time of a job.
+const defaultMaxWait = 10 * time.Second
+
 // BulkGate admits pieces of bulk work, such as a slice of an event or a group of payouts:
 // one for every two processors while the process answers requests, any number otherwise.
 // The zero value is ready. A BulkGate may be used concurrently and must not be copied.
 type BulkGate struct {
 	// Now returns the time; nil means time.Now. Set it before the first use.
 	Now func() time.Time
+	// MaxWait is how long Enter waits; zero means ten seconds. Set it before the first use.
+	MaxWait time.Duration
 
 	turnsMade sync.Once
 	turns     chan struct{}
@@ -44,15 +55,19 @@ func (g *BulkGate) CountRequest() {
 }
 
 // Enter waits until a piece of bulk work may begin. The caller calls leave when the piece
-// ends, and holds no transaction while it waits. The error is that of ctx.
+// ends, and holds no transaction while it waits. Errors: ErrBusy, and that of ctx.
 func (g *BulkGate) Enter(ctx context.Context) (leave func(), err error) {
 	if !g.answersRequests() {
 		return func() {}, ctx.Err()
 	}
+	waited := time.NewTimer(cmp.Or(g.MaxWait, defaultMaxWait))
+	defer waited.Stop()
 	g.turnsMade.Do(func() { g.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)) })
 	select {
 	case g.turns <- struct{}{}:
 		return func() { <-g.turns }, nil
+	case <-waited.C:
+		return nil, ErrBusy
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
@@ -67,14 +82,19 @@ func (g *BulkGate) answersRequests() bool {
 
 // movePeriod begins a new period when the present one has ended. The caller holds mu.
 func (g *BulkGate) movePeriod() {
-	now := time.Now
-	if g.Now != nil {
-		now = g.Now
-	}
-	switch age := now().Sub(g.began); {
+	now := g.Time()
+	switch age := now.Sub(g.began); {
 	case age >= 2*period:
-		g.previous, g.present, g.began = 0, 0, now()
+		g.previous, g.present, g.began = 0, 0, now
 	case age >= period:
 		g.previous, g.present, g.began = g.present, 0, g.began.Add(period)
 	}
+}
+
+// Time returns the time by which the gate works.
+func (g *BulkGate) Time() time.Time {
+	if g.Now != nil {
+		return g.Now()
+	}
+	return time.Now()
 }

@@ -14,18 +14,16 @@ import (
 // gateAt returns a gate whose clock is set by the test.
 func gateAt(start time.Time) (gate *pacing.BulkGate, now *time.Time) {
 	now = &start
-	return &pacing.BulkGate{Now: func() time.Time { return *now }}, now
+	return &pacing.BulkGate{Now: func() time.Time { return *now }, MaxWait: 20 * time.Millisecond}, now
 }
 
 // turnsOf returns how many pieces of bulk work a gate admits at the same time, up to most.
 func turnsOf(t *testing.T, gate *pacing.BulkGate, most int) (admitted int) {
 	t.Helper()
 	for range most {
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Millisecond)
-		leave, err := gate.Enter(ctx)
-		cancel()
+		leave, err := gate.Enter(t.Context())
 		if err != nil {
-			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.ErrorIs(t, err, pacing.ErrBusy)
 			return admitted
 		}
 		t.Cleanup(leave)
@@ -94,4 +92,19 @@ func TestBulkWorkContinuesWhenATurnEnds(t *testing.T) {
 		require.NoError(t, err)
 		leave()
 	}
+}
+
+func TestCancelledBulkWorkDoesNotBegin(t *testing.T) {
+	t.Parallel()
+	gate, _ := gateAt(time.Now())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err := gate.Enter(ctx)
+	require.ErrorIs(t, err, context.Canceled, "without requests")
+	for range 3 {
+		gate.CountRequest()
+	}
+	require.Equal(t, shared, turnsOf(t, gate, shared+1))
+	_, err = gate.Enter(ctx)
+	require.ErrorIs(t, err, context.Canceled, "while all turns are taken")
 }

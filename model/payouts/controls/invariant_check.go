@@ -15,14 +15,17 @@ import (
 )
 
 // These constants bound a check. A changed record is checked repeatedly for checkOverlap
-// after its change, so that a transaction that commits late is not missed. Few stored
+// after its change, so that a transaction that commits late is not missed; longer if the
+// last check was long ago, but for at most maxOverlap, after which a check of all records
+// has found it. Few stored
 // violations are enough to act on. checkTimeout bounds every statement, and with it every
 // snapshot.
 const (
 	checkOverlap   = 5 * time.Minute
+	maxOverlap     = time.Hour
 	checkTimeout   = 8 * time.Second
 	checkSliceSize = 5000            // subjects per statement of the check of recent changes
-	checkDelay     = 3 * time.Minute // while a large event is decided; with the minute between two checks it is below checkOverlap
+	checkDelay     = 3 * time.Minute // while a large event is decided
 	largeEvent     = 10_000          // policies that an event may affect
 	maxViolations  = 1000
 )
@@ -102,7 +105,13 @@ func checkChanged(ctx context.Context, s *store.Store) ([]Invariant, error) {
 // The bound is computed from statement_timestamp, which is stable: with clock_timestamp
 // Postgres could not use the index and would read all events.
 func findRecentChanges(ctx context.Context, s *store.Store) ([]uuid.UUID, error) {
-	rows, err := s.Pool.Query(ctx, changedQuery, checkOverlap.Milliseconds())
+	var sinceCheck float64 // seconds since the invariant that was checked longest ago
+	err := s.Pool.QueryRow(ctx, "select coalesce(extract(epoch from "+store.BusinessNowSQL+" - (select min(checked_at) from invariant_checks)), 0)::float8").Scan(&sinceCheck)
+	if err != nil {
+		return nil, store.TranslateError(fmt.Errorf("read the last check: %w", err))
+	}
+	overlap := min(maxOverlap, checkOverlap+time.Duration(sinceCheck*float64(time.Second)))
+	rows, err := s.Pool.Query(ctx, changedQuery, overlap.Milliseconds())
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find what changed: %w", err))
 	}
