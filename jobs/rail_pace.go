@@ -34,20 +34,30 @@ const maxPaceWait = 10 * time.Second
 // takes too long or ctx ends. Several orders wait until a quarter of a second's are
 // possible, so that calls of groups do not shrink to one order.
 func (p *railPace) acquire(ctx context.Context, most int) (taken int, ok bool) {
-	if p == nil {
-		return most, true
-	}
+	taken, _, ok = p.acquireInTurn(ctx, most, func(context.Context) (func(), error) { return func() {}, nil })
+	return taken, ok
+}
+
+// acquireInTurn is acquire within a turn that enter gives and leave ends. It holds no turn
+// while it waits for the pace, and no orders while it waits for a turn: orders that several
+// jobs had taken before would be sent at the same moment. ok is false also when enter fails.
+func (p *railPace) acquireInTurn(ctx context.Context, most int, enter func(context.Context) (leave func(), err error)) (taken int, leave func(), ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, maxPaceWait)
 	defer cancel()
 	for {
+		leave, err := enter(ctx)
+		if err != nil {
+			return 0, nil, false
+		}
 		taken, wait := p.take(most)
 		if taken > 0 {
-			return taken, true
+			return taken, leave, true
 		}
+		leave()
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return 0, false
+			return 0, nil, false
 		}
 	}
 }

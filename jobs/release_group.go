@@ -49,7 +49,7 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 // beginGroup stores the orders of a group in a turn of bulk work, as many as the rail's
 // pace allows. intended is an instant before their leases begin.
 func (w *releasePayout) beginGroup(ctx context.Context, to rail.GroupRail, size int) (group release.ReleaseGroup, intended time.Time, err error) {
-	allowed, leave, ok := w.enterPaced(ctx, size)
+	allowed, leave, ok := w.pace.acquireInTurn(ctx, size, w.service.Bulk.Enter)
 	if !ok {
 		return group, intended, river.JobSnooze(0)
 	}
@@ -61,31 +61,6 @@ func (w *releasePayout) beginGroup(ctx context.Context, to rail.GroupRail, size 
 	intended = w.readClock()
 	group, err = w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), allowed)
 	return group, intended, err
-}
-
-// enterPaced waits for a turn of bulk work in which the rail's pace allows orders, and
-// returns how many of at most most. It holds no turn while it waits for the pace, and no
-// orders while it waits for a turn: orders that several jobs had taken before would be
-// sent at the same moment. ok is false when it takes too long.
-func (w *releasePayout) enterPaced(ctx context.Context, most int) (allowed int, leave func(), ok bool) {
-	ctx, cancel := context.WithTimeout(ctx, maxPaceWait)
-	defer cancel()
-	for {
-		leave, err := w.service.Bulk.Enter(ctx)
-		if err != nil {
-			return 0, nil, false
-		}
-		allowed, wait := w.pace.take(most)
-		if allowed > 0 {
-			return allowed, leave, true
-		}
-		leave()
-		select {
-		case <-time.After(wait):
-		case <-ctx.Done():
-			return 0, nil, false
-		}
-	}
 }
 
 // groupTime is the time that a group may take: the call, and the transactions before and

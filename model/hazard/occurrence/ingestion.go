@@ -87,8 +87,7 @@ func (r *ingestion) loadRegistry(ctx context.Context, in []wire.ObservationInput
 	for i := range in {
 		names = append(names, in[i].Source)
 	}
-	slices.Sort(names)
-	return sources.Load(ctx, r, slices.Compact(names), r.Store.Development)
+	return sources.Load(ctx, r, names, r.Store.Development)
 }
 
 // ingestSource records one source's observations. It locks the source, so that two

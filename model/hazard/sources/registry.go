@@ -29,7 +29,7 @@ func Load(ctx context.Context, db bun.IDB, names []string, development bool) (Re
 	registry := Registry{rows: make(map[string]*SourceRow, len(names)), development: development}
 	var valid []string
 	for _, name := range names {
-		if NamePattern.MatchString(name) && !slices.Contains(valid, name) {
+		if !slices.Contains(valid, name) && NamePattern.MatchString(name) {
 			valid = append(valid, name)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"reflect"
 	"runtime/debug"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -98,7 +99,7 @@ func (c *copyColumn) appendValue(line []byte, value reflect.Value) ([]byte, erro
 	switch c.as.element {
 	case nil:
 		text, err := formatText(value, c.as.cast)
-		return appendEscaped(line, text), err
+		return append(line, copyEscapes.Replace(text)...), err
 	case uuidType:
 		id := value.Addr().Interface().(*uuid.UUID) //nolint:forcetypeassert // typeOf says so
 		return hex.AppendEncode(line, id[:]), nil
@@ -108,7 +109,7 @@ func (c *copyColumn) appendValue(line []byte, value reflect.Value) ([]byte, erro
 	}
 	switch c.as.element.Kind() {
 	case reflect.String:
-		return appendEscaped(line, value.String()), nil
+		return append(line, copyEscapes.Replace(value.String())...), nil
 	case reflect.Bool:
 		return strconv.AppendBool(line, value.Bool()), nil
 	case reflect.Slice:
@@ -118,25 +119,5 @@ func (c *copyColumn) appendValue(line []byte, value reflect.Value) ([]byte, erro
 	}
 }
 
-// appendEscaped appends a text whose characters with a meaning in the format are escaped.
-func appendEscaped(line []byte, text string) []byte {
-	written := 0
-	for i := range len(text) {
-		var escape byte
-		switch text[i] {
-		case '\\':
-			escape = '\\'
-		case '\t':
-			escape = 't'
-		case '\n':
-			escape = 'n'
-		case '\r':
-			escape = 'r'
-		default:
-			continue
-		}
-		line = append(append(line, text[written:i]...), '\\', escape)
-		written = i + 1
-	}
-	return append(line, text[written:]...)
-}
+// copyEscapes escapes the characters that have a meaning in the format.
+var copyEscapes = strings.NewReplacer(`\`, `\\`, "\t", `\t`, "\n", `\n`, "\r", `\r`)

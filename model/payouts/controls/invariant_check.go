@@ -17,9 +17,8 @@ import (
 // These constants bound a check. A changed record is checked repeatedly for checkOverlap
 // after its change, so that a transaction that commits late is not missed; longer if the
 // last check was long ago, but for at most maxOverlap, after which a check of all records
-// has found it. Few stored
-// violations are enough to act on. checkTimeout bounds every statement, and with it every
-// snapshot.
+// has found it. Few stored violations are enough to act on. checkTimeout bounds every
+// statement, and with it every snapshot.
 const (
 	checkOverlap   = 5 * time.Minute
 	maxOverlap     = time.Hour
@@ -43,33 +42,66 @@ const (
 // While a large event is being decided, a check is left out if all invariants were checked
 // within checkDelay: it would read what the event writes while it is written.
 func (s *Service) CheckInvariants(ctx context.Context) error {
-	if leaveOut, err := s.isLargeEventCheckedLately(ctx); err != nil || leaveOut {
+	last, err := loadLastChecks(ctx, s.Store)
+	if err != nil {
 		return err
 	}
-	invariants, err := checkChanged(ctx, s.Store)
-	if invariants == nil {
+	if last.all && last.longest < checkDelay {
+		if deciding, err := s.decidesLargeEvent(ctx); err != nil || deciding {
+			return err
+		}
+	}
+	checked, err := checkChanged(ctx, s.Store, last)
+	if !checked {
 		return err
 	}
-	fullErr := s.continueFullCheck(ctx, invariants)
+	fullErr := s.continueFullCheck(ctx, last.invariants)
 	if err := stopViolatedReleases(ctx, s.Store); err != nil {
 		return err
 	}
 	return store.FirstError(err, fullErr)
 }
 
-func (s *Service) isLargeEventCheckedLately(ctx context.Context) (lately bool, err error) {
-	err = s.Pool.QueryRow(ctx, `select exists (select from matching_slices where done_at is null and attempts = 0 and candidates >= $1)
-		and not exists (select from pg_class c left join invariant_checks i on i.name = c.relname
-			where c.relkind = 'v' and c.relname like 'inv\_%' and (i.checked_at > `+store.BusinessNowSQL+` - make_interval(secs => $2)) is not true)`,
-		largeEvent, checkDelay.Seconds()).Scan(&lately)
-	return lately, store.TranslateError(err)
+// lastChecks says when the invariants were checked.
+type lastChecks struct {
+	invariants []Invariant
+	longest    time.Duration // since the one that was checked longest ago
+	all        bool          // whether each was checked
+}
+
+func loadLastChecks(ctx context.Context, s *store.Store) (last lastChecks, err error) {
+	if last.invariants, err = loadInvariants(ctx, s); err != nil {
+		return last, err
+	}
+	now, err := s.ReadClock(ctx)
+	if err != nil {
+		return last, store.TranslateError(fmt.Errorf("read clock: %w", err))
+	}
+	last.all = true
+	for _, invariant := range last.invariants {
+		if invariant.CheckedAt == nil {
+			last.all = false
+			continue
+		}
+		last.longest = max(last.longest, now.Sub(*invariant.CheckedAt))
+	}
+	return last, nil
+}
+
+func (s *Service) decidesLargeEvent(ctx context.Context) (deciding bool, err error) {
+	err = s.Pool.QueryRow(ctx, "select exists (select from matching_slices where done_at is null and attempts = 0 and candidates >= $1)", largeEvent).Scan(&deciding)
+	return deciding, store.TranslateError(err)
 }
 
 // CheckChanged is CheckInvariants without the check of all records, which takes longer
 // than a request may.
 func CheckChanged(ctx context.Context, s *store.Store) error {
-	invariants, err := checkChanged(ctx, s)
-	if invariants == nil {
+	last, err := loadLastChecks(ctx, s)
+	if err != nil {
+		return err
+	}
+	checked, err := checkChanged(ctx, s, last)
+	if !checked {
 		return err
 	}
 	return store.FirstError(stopViolatedReleases(ctx, s), err)
@@ -79,38 +111,28 @@ func stopViolatedReleases(ctx context.Context, s *store.Store) error {
 	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error { return stopOnViolation(ctx, tx) })
 }
 
-// checkChanged checks every invariant for recently changed records. It returns the
-// invariants, and the first error of those that could not be checked.
-func checkChanged(ctx context.Context, s *store.Store) ([]Invariant, error) {
-	invariants, err := loadInvariants(ctx, s)
+// checkChanged checks every invariant for recently changed records. It reports whether it
+// found these, and the first error of the invariants that could not be checked.
+func checkChanged(ctx context.Context, s *store.Store, last lastChecks) (checked bool, err error) {
+	subjects, err := findRecentChanges(ctx, s, min(maxOverlap, checkOverlap+last.longest))
 	if err != nil {
-		return nil, err
+		return false, err
 	}
-	subjects, err := findRecentChanges(ctx, s)
-	if err != nil {
-		return nil, err
-	}
-	for _, invariant := range invariants {
+	for _, invariant := range last.invariants {
 		if checkErr := checkSubjects(ctx, s, invariant.Name, subjects); checkErr != nil && err == nil {
 			err = fmt.Errorf("check %s: %w", invariant.Name, checkErr)
 		}
 	}
-	return invariants, err
+	return true, err
 }
 
-// findRecentChanges returns the ids of the events of the last minutes, of their subjects,
-// of the records that these belong to, of the open violations, and of the occurrences whose
-// matching is not complete. An event's id begins
-// with the machine's time of its creation in milliseconds: UUIDv7, RFC 9562 section 5.7.
-// The bound is computed from statement_timestamp, which is stable: with clock_timestamp
-// Postgres could not use the index and would read all events.
-func findRecentChanges(ctx context.Context, s *store.Store) ([]uuid.UUID, error) {
-	var sinceCheck float64 // seconds since the invariant that was checked longest ago
-	err := s.Pool.QueryRow(ctx, "select coalesce(extract(epoch from "+store.BusinessNowSQL+" - (select min(checked_at) from invariant_checks)), 0)::float8").Scan(&sinceCheck)
-	if err != nil {
-		return nil, store.TranslateError(fmt.Errorf("read the last check: %w", err))
-	}
-	overlap := min(maxOverlap, checkOverlap+time.Duration(sinceCheck*float64(time.Second)))
+// findRecentChanges returns the ids of the events within overlap, of their subjects, of
+// the records that these belong to, of the open violations, and of the occurrences whose
+// matching is not complete. An event's id begins with the machine's time of its creation in
+// milliseconds: UUIDv7, RFC 9562 section 5.7. The bound is computed from
+// statement_timestamp, which is stable: with clock_timestamp Postgres could not use the
+// index and would read all events.
+func findRecentChanges(ctx context.Context, s *store.Store, overlap time.Duration) ([]uuid.UUID, error) {
 	rows, err := s.Pool.Query(ctx, changedQuery, overlap.Milliseconds())
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find what changed: %w", err))

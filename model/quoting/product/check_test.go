@@ -164,7 +164,7 @@ func TestMeasurementIsChecked(t *testing.T) {
 		require.Equal(t, []string{tc.fault}, measurementFaults(t, tc.old, tc.replacement), tc.replacement)
 	}
 	require.Len(t, measurementFaults(t, "kind: m_of_n", "kind: mean"), 1, "the schema refuses an unknown rule")
-	require.Len(t, measurementFaults(t, "fallback: operator", "fallback: nobody"), 1)
+	require.Len(t, measurementFaults(t, "fallback: operator", "fallback: broker"), 1)
 }
 
 // The measurement is part of the terms, so it changes their hash; without one the hash is
