@@ -68,7 +68,7 @@ func agreements(rule trigger.MeasurementRule, readings []Reading) (sets []agreem
 		return cmp.Or(a.Determination.Index.Cmp(*b.Determination.Index), a.Rank-b.Rank)
 	})
 	for first := range measured {
-		end := first
+		end := first + 1 // a reading agrees with itself
 		for end < len(measured) && spreadOf(measured[first:end+1]).LessThanOrEqual(tolerance) {
 			end++
 		}

@@ -2,6 +2,7 @@ package measurement_test
 
 import (
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -218,16 +219,21 @@ func TestAgreementHoldsAtLeastM(t *testing.T) {
 }
 
 func FuzzSelect(f *testing.F) {
-	f.Add("6.4", "6.5", "", uint8(2), uint8(1), uint16(30))
+	f.Add("6.4", "6.5", "0.3", uint8(2), uint8(1), uint16(30))
+	f.Add("6.4", "6.5", "-1", uint8(1), uint8(1), uint16(30))
+	isDecimal := func(text string) bool {
+		_, err := decimal.NewFromString(text)
+		return err == nil && len(text) <= 20 && !strings.ContainsAny(text, "eE")
+	}
 	f.Fuzz(func(t *testing.T, a, b, tolerance string, m, rule uint8, hours uint16) {
-		if _, err := decimal.NewFromString(tolerance); err != nil || len(tolerance) > 20 {
+		if !isDecimal(tolerance) {
 			return
 		}
 		kinds := []trigger.MeasurementRuleKind{trigger.FirstOf, trigger.MOfN, trigger.WorstOf, trigger.BestOf}
 		in := terms(kinds[int(rule)%len(kinds)], int(m), tolerance, trigger.FallbackNextRank)
 		var readings []measurement.Reading
 		for rank, magnitude := range []string{a, b} {
-			if _, err := decimal.NewFromString(magnitude); err != nil || len(magnitude) > 20 {
+			if !isDecimal(magnitude) {
 				magnitude = ""
 			}
 			readings = append(readings, reading(rank, magnitude, 1+int(hours)%50))
