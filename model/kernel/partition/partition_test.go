@@ -124,6 +124,18 @@ func TestAYearOfEvents(t *testing.T) {
 	require.ErrorContains(t, err, "ledger_entries_event_id_fkey")
 }
 
+// TestPartitionsBeginInUTC covers a session of psql in a time zone with summer time.
+func TestPartitionsBeginInUTC(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	session := modeltest.BeginOutsideTx(t, b)
+	session.Run("set local timezone = 'Europe/Berlin'")
+	session.Run("select add_month_partitions('2031-09-15T00:00:00Z', '2031-09-15T00:00:00Z')")
+	require.NoError(t, session.Commit(t.Context()))
+	require.Equal(t, []string{"2031-09-01 00:00:00", "2031-10-01 00:00:00", "2031-11-01 00:00:00", "2031-12-01 00:00:00"},
+		readTexts(t, b, "select (uuid_time(lower_id) at time zone 'UTC')::text from partition_ranges where parent = 'events' and lower_id >= lowest_uuid('2031-01-01T00:00:00Z') order by 1"))
+}
+
 // TestSkippedMonths lets the clock jump over years: rows that come before the sweep are in
 // the default partition, and so is the rest of their month.
 func TestSkippedMonths(t *testing.T) {
