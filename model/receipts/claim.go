@@ -39,6 +39,9 @@ func (s *Service) Claim(ctx context.Context, caller actor.Actor, id string, part
 	case part != nil:
 		decisions = decisions[:*part]
 	}
+	if err := a.loadDetermined(ctx, decisions); err != nil {
+		return nil, store.TranslateError(err)
+	}
 	payload, err := a.buildPayload(ctx, decisions)
 	if err != nil {
 		return nil, err
@@ -56,6 +59,7 @@ type assembly struct {
 	entries        []entryRow
 	determinations map[string]*claims.DeterminationRow // by receipt_hash
 	payouts        []claims.PayoutRow                  // first payouts of the policy's claims, by time
+	otherClaims    []string                            // approved ones of the policy for the same event, after a merge
 }
 
 func (s *Service) loadAssembly(ctx context.Context, row *claims.ClaimRow) (*assembly, error) {
@@ -71,15 +75,8 @@ func (s *Service) loadAssembly(ctx context.Context, row *claims.ClaimRow) (*asse
 		err = s.DB.NewSelect().Model(&a.payouts).Where("policy_id = ? and partner = ?", row.PolicyID, row.Partner).Where("replaces_payout_id is null").
 			OrderExpr("created_at, id").Scan(ctx)
 	}
-	var determined []*claims.DeterminationRow
-	if err == nil && row.OccurrenceID != nil {
-		err = s.DB.NewSelect().Model(&determined).Where("policy_id = ? and partner = ?", row.PolicyID, row.Partner).Scan(ctx)
-	}
 	if err != nil {
 		return nil, fmt.Errorf("read what the receipt is about: %w", err)
-	}
-	for _, d := range determined {
-		a.determinations[d.ReceiptHash] = d
 	}
 	return a, nil
 }

@@ -2,6 +2,7 @@ package receipts_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -9,6 +10,7 @@ import (
 	"parapet/model/claims/adjudication"
 	"parapet/model/hazard/trigger"
 	"parapet/model/modeltest"
+	"parapet/model/receipts/receipt"
 	"parapet/model/wire"
 )
 
@@ -59,4 +61,25 @@ func TestReceiptOfAGrowingClaimThatExhaustsTheLimit(t *testing.T) {
 	require.Equal(t, int64(3_000_000), p.Parts[1].Amount.Amount, "8,000,000 more are owed")
 	require.Equal(t, p.Parts[1].LimitBefore, *p.Parts[1].Amount)
 	require.True(t, p.Parts[1].Computable)
+}
+
+// After a merge a further amount is less what the other claim owed: the part says so.
+func TestReceiptOfAGrowingClaimAfterAMerge(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	modeltest.ObserveFix(b, "AL01", "70", trigger.Final)
+	b.AdvanceClock(48 * time.Hour)
+	modeltest.ObserveFix(b, "AL02", "70", trigger.Final)
+	require.Len(t, b.Claims(policy), 2)
+	modeltest.ChangeRows(t, b, "update occurrences set merged_into = (select id from occurrences where source_event_id = 'AL01') where source_event_id = 'AL02'")
+	modeltest.ChangeRows(t, b, "update observations set occurrence_id = (select id from occurrences where source_event_id = 'AL01')")
+	modeltest.ChangeRows(t, b, "update occurrence_aliases set occurrence_id = (select id from occurrences where source_event_id = 'AL01')")
+	modeltest.ObserveFix(b, "AL01", "115", trigger.Final)
+	claims := b.Claims(policy)
+	p, report := readReceipt(t, b, claims[0].ID, nil)
+	require.Len(t, p.Parts, 2)
+	require.Equal(t, []string{claims[1].ID}, p.Parts[1].OtherClaims)
+	require.False(t, p.Parts[1].Computable)
+	require.Equal(t, []receipt.Remark{{Pointer: "/parts/1", Reason: "less what other claims for the same event owed: " + claims[1].ID}}, report.Decided)
 }

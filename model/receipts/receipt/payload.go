@@ -77,6 +77,9 @@ type Part struct {
 	Amount        *money.Money   `json:"amount"`        // approved by this part; null if it was declined
 	Payouts       []PolicyPayout `json:"payouts"`       // of this part
 	Events        []EventLink    `json:"events"`        // up to the decision
+	// OtherClaims are the policy's other claims for the same event, after the source merged
+	// its reports: what they owed is not owed again, so that the part is not computable.
+	OtherClaims []string `json:"other_claims,omitempty"`
 }
 
 // Determination is the trigger's result with all inputs.

@@ -91,10 +91,18 @@ func (c *claimCheck) verifyPart(i int) {
 	c.compare(at+"/computable", part.Computable, computable)
 	switch {
 	case !computable && !part.Computable:
-		c.Decided = append(c.Decided, Remark{at, "decided by the " + part.DecidedBy + ": " + strings.Join(part.ReasonCodes, ", ")})
+		c.Decided = append(c.Decided, Remark{at, part.decidedReason()})
 	case steps != nil:
 		c.verifyOutcome(at, part, c.hashed[i].Determination.Amount.Amount, steps)
 	}
+}
+
+// decidedReason says why a part is not computable.
+func (p *Part) decidedReason() string {
+	if len(p.OtherClaims) > 0 {
+		return "less what other claims for the same event owed: " + strings.Join(p.OtherClaims, ", ")
+	}
+	return "decided by the " + p.DecidedBy + ": " + strings.Join(p.ReasonCodes, ", ")
 }
 
 // verifyPayouts checks that the payouts of a part pay its amount.
@@ -159,7 +167,7 @@ const (
 // was not an operator's, the readings are known and no other claim or retraction decided.
 // hashed is that of the part's determination; nil without one.
 func (p *Part) IsComputable(hashed *Hashed) bool {
-	if p.DecidedBy != "system" || hashed == nil || hashed.Recipe != Recipe || len(p.ReasonCodes) == 0 {
+	if p.DecidedBy != "system" || hashed == nil || hashed.Recipe != Recipe || len(p.ReasonCodes) == 0 || len(p.OtherClaims) > 0 {
 		return false
 	}
 	computable := []string{
