@@ -144,3 +144,20 @@ func TestRecordObservationsOverGraphQL(t *testing.T) {
 	twice := d.send(t, graphqlRequest{as: "operator", document: record, variables: in})
 	require.Equal(t, "/input/observations/0/measures/2/name", twice.Errors[0].Extensions.Errors[0].Pointer)
 }
+
+func TestRegisterSourceKeepsWhatIsLeftOut(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	register := func(input string) any {
+		document := `mutation { registerSource(input: {name: "geonet-nz", ` + input + `}) { source { perils stages tokenSubjects enabled version } } }`
+		return d.queryDataAs(t, "operator", document, nil)["registerSource"].(map[string]any)["source"]
+	}
+	source := func(perils, stages, subjects []any, enabled bool, version float64) map[string]any {
+		return map[string]any{"perils": perils, "stages": stages, "tokenSubjects": subjects, "enabled": enabled, "version": version}
+	}
+	quakes, both := []any{"EARTHQUAKE"}, []any{"PRELIMINARY", "FINAL"}
+	require.Equal(t, source(quakes, both, []any{}, true, 1), register(`perils: [EARTHQUAKE]`))
+	require.Equal(t, source(quakes, both, []any{"feed"}, false, 2), register(`perils: [EARTHQUAKE], tokenSubjects: ["feed"], enabled: false`))
+	require.Equal(t, source([]any{"EARTHQUAKE", "WINDSTORM"}, both, []any{"feed"}, false, 3), register(`perils: [EARTHQUAKE, WINDSTORM]`))
+	require.Equal(t, source(quakes, both, []any{}, false, 4), register(`perils: [EARTHQUAKE], tokenSubjects: []`))
+}

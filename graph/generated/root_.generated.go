@@ -14073,8 +14073,8 @@ scalar MetadataChange
 
 extend type Mutation {
   """
-  Register a source of observations, or replace its registration. Observations of sources that are not registered are
-  refused. Scope operator. Errors: validation_failed.
+  Register a source of observations, or change its registration: a member that is left out keeps its value.
+  Observations of sources that are not registered are refused. Scope operator. Errors: validation_failed.
   """
   registerSource("The source." input: RegisterSourceInput!): RegisterSourcePayload
 }
@@ -14129,18 +14129,21 @@ type SourceEdge {
   node: Source!
 }
 
-"A source to register."
+"A source to register or to change."
 input RegisterSourceInput {
   "1 to 63 lower-case letters, digits, dots, hyphens and underscores. It never changes."
   name: String!
   "What its observations may measure, at least one."
   perils: [Peril!]!
-  "Stages in which it reports: PRELIMINARY, FINAL."
-  stages: [ObservationStage!]! = [PRELIMINARY, FINAL]
-  "Subjects of the tokens that may report for it, at most 20; empty for every token whose claim source names it."
-  tokenSubjects: [String!]! = []
-  "Whether new observations are accepted; false keeps those that were recorded."
-  enabled: Boolean! = true
+  "Stages in which it reports: PRELIMINARY, FINAL. Left out for a new source: both."
+  stages: [ObservationStage!]
+  """
+  Subjects of the tokens that may report for it, at most 20; empty for every token whose claim source names it, as for a
+  new source without this member.
+  """
+  tokenSubjects: [String!]
+  "Whether new observations are accepted; false keeps those that were recorded. Left out for a new source: true."
+  enabled: Boolean
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
   clientMutationId: String
 }

@@ -570,16 +570,6 @@ func (ec *executionContext) unmarshalInputRegisterSourceInput(ctx context.Contex
 		asMap[k] = v
 	}
 
-	if _, present := asMap["stages"]; !present {
-		asMap["stages"] = []any{"PRELIMINARY", "FINAL"}
-	}
-	if _, present := asMap["tokenSubjects"]; !present {
-		asMap["tokenSubjects"] = []any{}
-	}
-	if _, present := asMap["enabled"]; !present {
-		asMap["enabled"] = true
-	}
-
 	fieldsInOrder := [...]string{"name", "perils", "stages", "tokenSubjects", "enabled", "clientMutationId"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
@@ -603,21 +593,21 @@ func (ec *executionContext) unmarshalInputRegisterSourceInput(ctx context.Contex
 			it.Perils = data
 		case "stages":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("stages"))
-			data, err := ec.unmarshalNObservationStage2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐStageᚄ(ctx, v)
+			data, err := ec.unmarshalOObservationStage2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐStageᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.Stages = data
 		case "tokenSubjects":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("tokenSubjects"))
-			data, err := ec.unmarshalNString2ᚕstringᚄ(ctx, v)
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
 			if err != nil {
 				return it, err
 			}
 			it.TokenSubjects = data
 		case "enabled":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("enabled"))
-			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			data, err := ec.unmarshalOBoolean2ᚖbool(ctx, v)
 			if err != nil {
 				return it, err
 			}

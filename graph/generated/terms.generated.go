@@ -2840,36 +2840,6 @@ func (ec *executionContext) marshalNObservationStage2string(ctx context.Context,
 	return res
 }
 
-func (ec *executionContext) unmarshalNObservationStage2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐStageᚄ(ctx context.Context, v any) ([]trigger.Stage, error) {
-	vSlice := graphql.CoerceList(v)
-	var err error
-	res := make([]trigger.Stage, len(vSlice))
-	for i := range vSlice {
-		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
-		res[i], err = ec.unmarshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, vSlice[i])
-		if err != nil {
-			return nil, err
-		}
-	}
-	return res, nil
-}
-
-func (ec *executionContext) marshalNObservationStage2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐStageᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Stage) graphql.Marshaler {
-	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
-		fc := graphql.GetFieldContext(ctx)
-		fc.Result = &v[i]
-		return ec.marshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, sel, v[i])
-	})
-
-	for _, e := range ret {
-		if e == graphql.Null {
-			return graphql.Null
-		}
-	}
-
-	return ret
-}
-
 func (ec *executionContext) unmarshalNObservationStage2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
 	vSlice := graphql.CoerceList(v)
 	var err error
@@ -3163,6 +3133,42 @@ func (ec *executionContext) marshalOObservationKind2ᚖstring(ctx context.Contex
 	_ = ctx
 	res := scalar.MarshalEnum(*v)
 	return res
+}
+
+func (ec *executionContext) unmarshalOObservationStage2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐStageᚄ(ctx context.Context, v any) ([]trigger.Stage, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]trigger.Stage, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOObservationStage2ᚕparapetᚋmodelᚋhazardᚋtriggerᚐStageᚄ(ctx context.Context, sel ast.SelectionSet, v []trigger.Stage) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNObservationStage2parapetᚋmodelᚋhazardᚋtriggerᚐStage(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) unmarshalOPeril2ᚖparapetᚋmodelᚋhazardᚐPeril(ctx context.Context, v any) (*hazard.Peril, error) {

@@ -52,7 +52,7 @@ func (s *Service) SavePoll(ctx context.Context, poll FeedPoll, wait time.Duratio
 		_, err := tx.NewInsert().Model(&poll).On("conflict (source, url) do update").
 			Set("etag = excluded.etag").Set("last_modified = excluded.last_modified").Set("next_poll_at = excluded.next_poll_at").
 			Set("failures = excluded.failures").Set("last_error = excluded.last_error").Set("polled_at = excluded.polled_at").
-			Set("failing_since = case when excluded.failures > 0 then coalesce(feed_poll.failing_since, excluded.failing_since) end").Exec(ctx)
+			Set("failing_since = case when excluded.failures > 0 then coalesce(case when feed_poll.failures > 0 then feed_poll.failing_since end, excluded.failing_since) end").Exec(ctx)
 		return err
 	})
 }

@@ -4,6 +4,7 @@
 //
 // A source is enabled or disabled. Require decides whether an observation of a source is
 // accepted; package occurrence calls it in the transaction that records the observation. A
-// registration locks its own row and nothing else. Start reading at source.go, then
+// registration locks its own row and nothing else. The policies that wait are counted every
+// few seconds at most. Start reading at source.go, then
 // registry.go.
 package sources

@@ -20,27 +20,33 @@ type sourceHealth struct {
 	Waiting       int64      // policies with a claim that waits for the source
 }
 
-// healthQuery reads the health of sources for a partner; all partners for an empty one.
+// healthQuery reads the health of sources for a partner; all partners for an empty one. An
+// address that is no longer polled, and one that an older release polled with success, is
+// no outage.
 const healthQuery = `select s.name,
 	(select o.created_at from observations o where o.source = s.name and o.scope in ('', ?1) order by o.id desc limit 1) as last_reading_at,
-	(select min(f.failing_since) from feed_polls f where f.source = s.name) as outage_since,
-	coalesce(w.waiting, 0) as waiting
-from sources s
-left join (select oc.source, count(distinct c.policy_id) as waiting from claims c join occurrences oc on oc.id = c.occurrence_id
-	where c.status = 'deferred' and c.reason_codes = array['source_preliminary'] and (?1 = '' or c.partner = ?1) group by oc.source) w on w.source = s.name
-where s.name in (?0)`
+	(select min(f.failing_since) from feed_polls f where f.source = s.name and f.failures > 0 and f.next_poll_at > ?2) as outage_since
+from sources s where s.name in (?0)`
+
+// pollDelay is how long after the time of its next poll an address counts as polled.
+const pollDelay = time.Hour
 
 // loadHealth reads the health of sources as a caller may see it.
-func loadHealth(ctx context.Context, db bun.IDB, caller actor.Actor, names []string) (map[string]sourceHealth, error) {
+func (s *Service) loadHealth(ctx context.Context, db bun.IDB, caller actor.Actor, names []string, now time.Time) (map[string]sourceHealth, error) {
 	found := make(map[string]sourceHealth, len(names))
 	if len(names) == 0 {
 		return found, nil
 	}
 	var rows []sourceHealth
-	if err := db.NewRaw(healthQuery, bun.List(names), caller.Partner).Scan(ctx, &rows); err != nil {
+	if err := db.NewRaw(healthQuery, bun.List(names), caller.Partner, now.Add(-pollDelay)).Scan(ctx, &rows); err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read the health of sources: %w", err))
 	}
+	waiting, err := s.loadWaiting(ctx, db, caller.Partner, now)
+	if err != nil {
+		return nil, err
+	}
 	for _, row := range rows {
+		row.Waiting = waiting[row.Name]
 		found[row.Name] = row
 	}
 	return found, nil

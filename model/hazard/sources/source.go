@@ -43,13 +43,14 @@ const (
 	maxSubject       = 255 // characters
 )
 
-// Request registers a source or replaces its registration.
+// Request registers a source or changes its registration. A member that is nil keeps its
+// value, or has its default when the source is new.
 type Request struct {
-	Name          string         // immutable
-	Perils        []hazard.Peril // what its observations may measure
-	Stages        []trigger.Stage
-	TokenSubjects []string // whose tokens may report for it; empty for every token that names it
-	Enabled       bool
+	Name          string          // immutable
+	Perils        []hazard.Peril  // what its observations may measure; always given
+	Stages        []trigger.Stage // by default preliminary and final
+	TokenSubjects []string        // whose tokens may report for it; empty, the default, for every token that names it
+	Enabled       *bool           // by default true
 }
 
 func (in *Request) validate() []apperr.FieldError {
@@ -59,7 +60,7 @@ func (in *Request) validate() []apperr.FieldError {
 	for i, peril := range in.Perils {
 		v.Require(slices.Contains(trigger.Perils(), peril), apperr.JSONPointer("perils", strconv.Itoa(i)), "enum", "Use "+trigger.PerilNames()+".")
 	}
-	v.Require(len(in.Stages) > 0, "/stages", "required", "Name at least one of preliminary, final.")
+	v.Require(in.Stages == nil || len(in.Stages) > 0, "/stages", "required", "Name at least one of preliminary, final.")
 	for i, stage := range in.Stages {
 		v.Require(stage == trigger.Preliminary || stage == trigger.Final, apperr.JSONPointer("stages", strconv.Itoa(i)), "enum", "Use preliminary or final; every source may retract.")
 	}
@@ -70,8 +71,9 @@ func (in *Request) validate() []apperr.FieldError {
 	return v.FieldErrors
 }
 
-// Register registers a source, or replaces the registration of its name. An unchanged
-// registration changes nothing. A disabled source keeps its observations and may report
+// Register registers a source, or changes the registration of its name: perils are
+// replaced, and the other members where the request gives them. An unchanged registration
+// changes nothing. A disabled source keeps its observations and may report
 // no new ones. Operators only. Errors: validation_failed.
 func (s *Service) Register(ctx context.Context, caller actor.Actor, in Request) (source *wire.Source, err error) {
 	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
@@ -82,17 +84,13 @@ func (s *Service) Register(ctx context.Context, caller actor.Actor, in Request) 
 	}
 	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
 		row := in.toRow(tx.Now)
-		if _, err := tx.NewInsert().Model(row).On("conflict (name) do update").
-			Set("perils = excluded.perils").Set("stages = excluded.stages").Set("token_subjects = excluded.token_subjects").Set("enabled = excluded.enabled").
-			Set("version = s.version + 1").Set("updated_at = greatest(excluded.updated_at, s.updated_at)").
-			Where("(s.perils, s.stages, s.token_subjects, s.enabled) is distinct from (excluded.perils, excluded.stages, excluded.token_subjects, excluded.enabled)").
-			Returning("null").Exec(ctx); err != nil {
-			return fmt.Errorf("register source: %w", err)
+		if err := in.upsert(ctx, tx, row); err != nil {
+			return err
 		}
 		if err := tx.NewSelect().Model(row).WherePK().Scan(ctx); err != nil {
 			return fmt.Errorf("read source: %w", err)
 		}
-		health, err := loadHealth(ctx, tx, caller, []string{row.Name})
+		health, err := s.loadHealth(ctx, tx, caller, []string{row.Name}, tx.Now)
 		if err != nil {
 			return err
 		}
@@ -102,16 +100,34 @@ func (s *Service) Register(ctx context.Context, caller actor.Actor, in Request) 
 	return source, err
 }
 
-// toRow returns the registration with its lists in one order, without repeats.
+// upsert writes the registration; members that are not given keep their values.
+func (in *Request) upsert(ctx context.Context, tx *store.Tx, row *SourceRow) error {
+	query := tx.NewInsert().Model(row).On("conflict (name) do update").Set("perils = excluded.perils").
+		Set("version = s.version + 1").Set("updated_at = greatest(excluded.updated_at, s.updated_at)")
+	changes := []string{"s.perils is distinct from excluded.perils"}
+	for column, given := range map[string]bool{"stages": in.Stages != nil, "token_subjects": in.TokenSubjects != nil, "enabled": in.Enabled != nil} {
+		if given {
+			query.Set("? = excluded.?", bun.Ident(column), bun.Ident(column))
+			changes = append(changes, "s."+column+" is distinct from excluded."+column)
+		}
+	}
+	if _, err := query.Where(strings.Join(changes, " or ")).Returning("null").Exec(ctx); err != nil {
+		return fmt.Errorf("register source: %w", err)
+	}
+	return nil
+}
+
+// toRow returns the registration with its lists in one order, without repeats, and with
+// the defaults of a new source.
 func (in *Request) toRow(now time.Time) *SourceRow {
-	row := &SourceRow{Name: in.Name, Enabled: in.Enabled, Version: 1, CreatedAt: now, UpdatedAt: now}
+	row := &SourceRow{Name: in.Name, Enabled: in.Enabled == nil || *in.Enabled, Version: 1, CreatedAt: now, UpdatedAt: now}
 	for _, peril := range trigger.Perils() {
 		if slices.Contains(in.Perils, peril) {
 			row.Perils = append(row.Perils, string(peril))
 		}
 	}
 	for _, stage := range []trigger.Stage{trigger.Preliminary, trigger.Final} {
-		if slices.Contains(in.Stages, stage) {
+		if in.Stages == nil || slices.Contains(in.Stages, stage) {
 			row.Stages = append(row.Stages, string(stage))
 		}
 	}
@@ -178,7 +194,7 @@ func (s *Service) toRecords(ctx context.Context, caller actor.Actor, rows []Sour
 	for i, row := range rows {
 		names[i] = row.Name
 	}
-	health, err := loadHealth(ctx, s.DB, caller, names)
+	health, err := s.loadHealth(ctx, s.DB, caller, names, now)
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package sources_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -34,7 +35,7 @@ func observe(t *testing.T, b *modeltest.Bundle, in wire.ObservationInput) wire.O
 }
 
 func jmaRequest() sources.Request {
-	return sources.Request{Name: "jma-net", Perils: []hazard.Peril{trigger.Earthquake}, Stages: []trigger.Stage{trigger.Preliminary, trigger.Final}, Enabled: true}
+	return sources.Request{Name: "jma-net", Perils: []hazard.Peril{trigger.Earthquake}, Stages: []trigger.Stage{trigger.Preliminary, trigger.Final}, Enabled: new(true)}
 }
 
 func TestObservationsOfUnregisteredSourcesAreRefused(t *testing.T) {
@@ -50,7 +51,7 @@ func TestObservationsOfUnregisteredSourcesAreRefused(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, occurrence.ResultCreated, observe(t, b, quakeOf(b, "jma-net", "q1")).Result)
 	for change, faulty := range map[string]func(*sources.Request){
-		"/source": func(r *sources.Request) { r.Enabled = false },
+		"/source": func(r *sources.Request) { r.Enabled = new(false) },
 		"/kind":   func(r *sources.Request) { r.Perils = []hazard.Peril{trigger.Rainfall, trigger.Temperature} },
 		"/stage":  func(r *sources.Request) { r.Stages = []trigger.Stage{trigger.Preliminary} },
 	} {
@@ -104,7 +105,7 @@ func TestRegistrationIsRepeatable(t *testing.T) {
 	again, err := b.Service.Sources.Register(t.Context(), b.Operator, in)
 	require.NoError(t, err)
 	require.Equal(t, first, again)
-	in.Enabled = false
+	in.Enabled = new(false)
 	changed, err := b.Service.Sources.Register(t.Context(), b.Operator, in)
 	require.NoError(t, err)
 	require.Equal(t, int64(2), changed.Version)
@@ -116,6 +117,36 @@ func TestRegistrationIsRepeatable(t *testing.T) {
 	}
 	_, err = b.Service.Sources.Register(t.Context(), b.Operator, sources.Request{Name: "A", Stages: []trigger.Stage{trigger.Retracted}, Perils: []hazard.Peril{"flood"}, TokenSubjects: []string{""}})
 	require.Equal(t, []string{"/name", "/perils/0", "/stages/0", "/token_subjects/0"}, modeltest.FieldPointers(modeltest.DomainError(t, err)))
+}
+
+func TestMembersThatAreNotGivenKeepTheirValues(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	register := func(in sources.Request) *wire.Source {
+		in.Name = "jma-net"
+		source, err := b.Service.Sources.Register(t.Context(), b.Operator, in)
+		require.NoError(t, err)
+		return source
+	}
+	quakes := []hazard.Peril{trigger.Earthquake}
+	first := register(sources.Request{Perils: quakes})
+	require.Equal(t, []string{"preliminary", "final"}, first.Stages)
+	require.Empty(t, first.TokenSubjects)
+	require.True(t, first.Enabled)
+	register(sources.Request{Perils: quakes, Stages: []trigger.Stage{trigger.Final}, TokenSubjects: []string{"jma-feed"}, Enabled: new(false)})
+	kept := register(sources.Request{Perils: append(quakes, trigger.Windstorm)})
+	require.Equal(t, []string{"earthquake", "windstorm"}, kept.Perils)
+	require.Equal(t, []string{"final"}, kept.Stages)
+	require.Equal(t, []string{"jma-feed"}, kept.TokenSubjects)
+	require.False(t, kept.Enabled)
+	require.Equal(t, int64(3), kept.Version)
+	require.Equal(t, kept, register(sources.Request{Perils: append(quakes, trigger.Windstorm)}), "the same again")
+	opened := register(sources.Request{Perils: quakes, TokenSubjects: []string{}, Enabled: new(true)})
+	require.Empty(t, opened.TokenSubjects)
+	require.True(t, opened.Enabled)
+	require.Equal(t, []string{"final"}, opened.Stages)
+	_, err := b.Service.Sources.Register(t.Context(), b.Operator, sources.Request{Name: "jma-net", Perils: quakes, Stages: []trigger.Stage{}})
+	require.Equal(t, []string{"/stages"}, modeltest.FieldPointers(modeltest.DomainError(t, err)))
 }
 
 func TestHealthShowsReadingsOutagesAndWaitingPolicies(t *testing.T) {
@@ -149,6 +180,54 @@ func TestHealthShowsReadingsOutagesAndWaitingPolicies(t *testing.T) {
 	poll.Failures = 0
 	require.NoError(t, b.Service.Occurrences.SavePoll(t.Context(), poll, time.Minute))
 	require.Nil(t, get(b.Acme, "usgs").OutageSince)
+}
+
+func TestOutagesOfTheCurrentFeedsOnly(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	outage := func() *time.Time {
+		source, err := b.Service.Sources.Get(t.Context(), b.Acme, "usgs")
+		require.NoError(t, err)
+		return source.OutageSince
+	}
+	poll := occurrence.FeedPoll{Source: "usgs", URL: "https://feeds.test/quakes", Failures: 1}
+	require.NoError(t, b.Service.Occurrences.SavePoll(t.Context(), poll, time.Minute))
+	require.NotNil(t, outage())
+	_, err := b.DB.Pool.Exec(t.Context(), "update feed_polls set failures = 0") // as an older release does after a success
+	require.NoError(t, err)
+	require.Nil(t, outage(), "the poll succeeded")
+	b.AdvanceClock(time.Hour)
+	require.NoError(t, b.Service.Occurrences.SavePoll(t.Context(), poll, time.Minute))
+	require.WithinDuration(t, b.Now(), *outage(), time.Minute, "a new outage")
+	b.AdvanceClock(time.Hour)
+	require.NotNil(t, outage())
+	b.AdvanceClock(2 * time.Minute)
+	require.Nil(t, outage(), "the address is not polled any more")
+}
+
+func TestMonthsWithMissingDaysWaitForTheirSource(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	waiting := func(caller actor.Actor) int64 {
+		source, err := b.Service.Sources.Get(t.Context(), caller, "ghcn")
+		require.NoError(t, err)
+		return source.PoliciesWaiting
+	}
+	require.Zero(t, waiting(b.Acme))
+	policy := b.QuoteAndBind("rain-deficit", nil)
+	b.AdvanceClock(100 * 24 * time.Hour)
+	first := trigger.Month.FirstFrom(policy.EffectiveAt)
+	values := slices.Repeat([]string{"0"}, int(first.AddDate(0, 1, 0).Sub(first)/(24*time.Hour))+1) // and the day after the month
+	values[0], values[9] = "5", "-"
+	modeltest.ObserveRain(b, policy, first, values...)
+	require.Equal(t, []string{"evidence_needed"}, b.OnlyClaim(policy).Decision.ReasonCodes)
+	require.Zero(t, waiting(b.Globex))
+	require.Equal(t, int64(1), waiting(b.Acme))
+	require.Equal(t, int64(1), waiting(b.Operator))
+	modeltest.ObserveRain(b, policy, first.AddDate(0, 0, 9), "2")
+	require.Equal(t, "approved", b.OnlyClaim(policy).Status)
+	b.AdvanceClock(10 * time.Second)
+	require.Zero(t, waiting(b.Acme))
 }
 
 func TestOnlyOperatorsSeeTokenSubjects(t *testing.T) {

@@ -34,8 +34,8 @@ func TestDisabledSourceStopsNoServer(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for name, change := range map[string]sources.Request{
-		"disabled": {Perils: []hazard.Peril{trigger.Earthquake}, Stages: []trigger.Stage{trigger.Preliminary, trigger.Final}},
-		"narrowed": {Perils: []hazard.Peril{trigger.Rainfall}, Stages: []trigger.Stage{trigger.Preliminary}, Enabled: true},
+		"disabled": {Perils: []hazard.Peril{trigger.Earthquake}, Stages: []trigger.Stage{trigger.Preliminary, trigger.Final}, Enabled: new(false)},
+		"narrowed": {Perils: []hazard.Peril{trigger.Rainfall}, Stages: []trigger.Stage{trigger.Preliminary}, Enabled: new(true)},
 	} {
 		change.Name = "usgs"
 		_, err := b.Service.Sources.Register(t.Context(), b.Operator, change)
