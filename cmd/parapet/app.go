@@ -127,7 +127,7 @@ func (a *app) wireAPI() error {
 	verifier, err := auth.New(auth.Config{
 		Issuers: a.settings.Issuers, Audience: a.settings.Audience, Algorithms: a.settings.Algorithms,
 		PartnerClaim: a.settings.PartnerClaim, RequireType: a.settings.RequireType, Now: time.Now,
-		AllowAnySource: a.settings.Rehearsal, AllowPartnerSource: a.settings.Rehearsal,
+		AllowAnySource: a.settings.Rehearsal, AllowPartnerSource: a.settings.isDevelopmentStack(),
 	})
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)

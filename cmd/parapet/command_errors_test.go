@@ -6,6 +6,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -108,4 +109,20 @@ func TestVerifyEventsRequiresTheServersSettings(t *testing.T) {
 		require.Contains(t, said, "acme: intact")
 		require.Contains(t, said, " 1 checkpoints")
 	}
+}
+
+func TestServeRefusesRehearsalsOnARealRail(t *testing.T) {
+	t.Parallel()
+	for name, refused := range map[string]bool{rail.SimulatorName: false, "http": true, "iso20022": true, "nacha": true} {
+		err := settings{Rehearsal: true, Rail: name}.checkComplete()
+		require.Equal(t, refused, strings.Contains(err.Error(), "PARAPET_REHEARSAL needs PARAPET_RAIL=simulator"), name)
+		require.NotContains(t, settings{Rail: name}.checkComplete().Error(), "PARAPET_REHEARSAL", name)
+	}
+}
+
+func TestOnlyTheDevelopmentStackTakesGlobalObservationsOfPartners(t *testing.T) {
+	t.Parallel()
+	require.True(t, settings{Rehearsal: true, Loopback: true}.isDevelopmentStack())
+	require.False(t, settings{Rehearsal: true}.isDevelopmentStack(), "a shared rehearsal server")
+	require.ErrorContains(t, settings{Rehearsal: true, Loopback: true}.checkComplete(), "PARAPET_LOOPBACK_TARGETS", "serve never is one")
 }

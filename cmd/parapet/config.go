@@ -56,7 +56,7 @@ type settings struct {
 	RailFilesEvery     time.Duration `env:"PARAPET_RAIL_FILES_EVERY" envDefault:"15m" help:"rails of files: how often a file with the waiting orders is written"`
 	Feeds              []string      `env:"PARAPET_FEEDS" secret:"true" help:"live hazard feeds, source=address, separated by blanks or commas; put an API key in the query of the address, which is never shown"`
 	FeedEvery          time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
-	Rehearsal          bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow sandbox observations and replayed history"`
+	Rehearsal          bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow the sandbox: invented observations and replayed history; needs the rail simulator"`
 	RehearsalClock     bool          `env:"PARAPET_REHEARSAL_CLOCK" envDefault:"false" help:"let rehearsed days at a station move the business clock of all partners, to at most 400 days ahead of the real time; always in development"`
 	Moratoria          bool          `env:"PARAPET_MORATORIA" envDefault:"true" help:"refuse cover near active storms and fresh earthquakes by the shipped rules; false is for rehearsals"`
 	Loopback           bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"allow webhook targets and feeds on this machine, also by http; only parapet dev sets it"`

@@ -88,6 +88,9 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 	return a.serveAndWork(ctx, listener, metrics)
 }
 
+// isDevelopmentStack reports whether parapet dev runs: serve refuses its loopback targets.
+func (s settings) isDevelopmentStack() bool { return s.Rehearsal && s.Loopback }
+
 // checkComplete returns all missing settings at once.
 func (s settings) checkComplete() error {
 	var missing []error
@@ -103,6 +106,7 @@ func (s settings) checkComplete() error {
 	need(s.Rail != "", "PARAPET_RAIL is missing: name the payment rail; simulator makes no payments")
 	known := func(role string) bool { return role == "api" || role == "workers" }
 	need(len(s.Roles) > 0 && !slices.ContainsFunc(s.Roles, func(role string) bool { return !known(role) }), "PARAPET_ROLES: use api, workers, or both with a comma between")
+	need(!s.Rehearsal || s.Rail == "" || s.Rail == rail.SimulatorName, "PARAPET_REHEARSAL needs PARAPET_RAIL=simulator: on another rail, invented events would pay real money")
 	origin, err := url.Parse(s.BaseURL)
 	need(s.BaseURL == "" || err == nil && (origin.Scheme == "https" || origin.Scheme == "http") && s.BaseURL == origin.Scheme+"://"+origin.Host && origin.Host != "",
 		"PARAPET_BASE_URL: use an origin without a path, https://api.example.com")
