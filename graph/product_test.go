@@ -19,7 +19,7 @@ func TestProductFieldsAreReadable(t *testing.T) {
 	require.EqualValues(t, 3, dig(t, quake, "version"))
 	require.Equal(t, map[string]any{
 		"sources": []any{map[string]any{"source": "usgs", "stage": "FINAL"}}, "rule": map[string]any{"kind": "FIRST_OF", "m": 0.0, "tolerance": nil},
-		"wait": "P14D", "fallback": "NEXT_RANK", "longStop": "P366D", "challengeWindow": "P30D",
+		"wait": "P14D", "fallback": "NEXT_RANK", "longStop": "P3Y", "challengeWindow": "P30D",
 	}, dig(t, quake, "measurement"))
 	require.Equal(t, map[string]any{"index": "6.5", "before": "0.2", "reached": "0.5"}, dig(t, quake, "payoutCurves", 0, "points", 1))
 	require.Nil(t, dig(t, quake, "payoutCurves", 0, "radiusShare"))

@@ -9932,6 +9932,10 @@ enum ReasonCode {
   SOURCE_PRELIMINARY
   "The source retracted its report."
   SOURCE_RETRACTED
+  "The sources did not agree or report in time, and an operator determines."
+  SOURCES_DISAGREE
+  "The sources did not report before the long stop of the policy's terms."
+  LONG_STOP_REACHED
   "The source of the occurrence is none of those that decide the policy."
   SOURCE_NOT_NAMED
   "Evidence is needed."

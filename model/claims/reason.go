@@ -24,7 +24,9 @@ const (
 	ReasonComplianceHold    ReasonCode = "compliance_hold"
 	ReasonGoodwill          ReasonCode = "goodwill"
 	ReasonOperatorDecision  ReasonCode = "operator_decision"
-	ReasonSourceNotNamed    ReasonCode = "source_not_named" // of a refused claim: the policy's terms do not name the source
+	ReasonSourcesDisagree   ReasonCode = "sources_disagree"  // no source was selected in time, and an operator determines
+	ReasonLongStopReached   ReasonCode = "long_stop_reached" // no source was selected before the long stop
+	ReasonSourceNotNamed    ReasonCode = "source_not_named"  // of a refused claim: the policy's terms do not name the source
 )
 
 // OperatorReasons are the reasons an operator can give, by outcome. The reason for a

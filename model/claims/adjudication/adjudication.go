@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
+	"parapet/model/hazard/measurement"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/internal/rules"
@@ -29,6 +30,12 @@ type adjudication struct {
 	facts          trigger.Occurrence
 	request        *ClaimRequest // set for a partner's request, nil when matching opens the claim
 	decidedClaimID uuid.UUID     // the claim that an operator decides; zero otherwise
+
+	// For policies that several sources decide; see measured.go.
+	reported *occurrence.OccurrenceRow // the occurrence of the shown source
+	eventIDs []uuid.UUID               // the occurrences of all sources
+	outcomes map[uuid.UUID]measurement.Outcome
+	anyMet   map[uuid.UUID]bool // by policy: a named source's report meets the trigger
 
 	policies         []*underwriting.PolicyRow
 	claimByPolicy    map[uuid.UUID]*claims.ClaimRow          // by policy: the claim for this occurrence
@@ -63,6 +70,12 @@ func adjudicatePolicies(ctx context.Context, tx *store.Tx, occ *occurrence.Occur
 	for _, p := range policies {
 		tx.AdvanceClock(&p.RowHeader)
 	}
+	if several := slices.DeleteFunc(slices.Clone(policies), func(p *underwriting.PolicyRow) bool { return !hasSeveralSources(p) }); len(several) > 0 {
+		if err := adjudicateMeasured(ctx, tx, occ, facts, several); err != nil {
+			return err
+		}
+		policies = slices.DeleteFunc(policies, hasSeveralSources)
+	}
 	adj := adjudication{Tx: tx, occurrence: occ, facts: facts}
 	if err := adj.load(ctx, policies); err != nil {
 		return err
@@ -80,7 +93,7 @@ func (adj *adjudication) decideAll(ctx context.Context) error {
 		}
 		switch claim := adj.claimByPolicy[p.ID]; {
 		case done:
-		case claim == nil && !OpensClaim(p, d, adj.Clock):
+		case claim == nil && !adj.opensClaim(p, d):
 			continue
 		case claim == nil:
 			err = adj.openClaim(p, d)
@@ -113,7 +126,7 @@ func (adj *adjudication) decideExisting(p *underwriting.PolicyRow, d trigger.Det
 			approved = c
 		}
 	}
-	if approved == nil || !adj.facts.Grows() || !isStageSufficient(p, d) {
+	if approved == nil || !adj.mayAddPart(p, d) || !adj.isSettled(p, d) {
 		return nil
 	}
 	return adj.increaseClaim(p, approved, d)
@@ -132,7 +145,7 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 			row.RequestedAmount = &in.RequestedAmount.Amount
 		}
 	}
-	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.factsFor(p), d)
+	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d)
 	if err != nil {
 		return err
 	}
@@ -156,9 +169,9 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 // appendObserved writes the first timeline entry: the event that was observed, before any
 // claim was opened.
 func (adj *adjudication) appendObserved(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
-	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.occurrence.Source})()
+	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.reportedOccurrence().Source})()
 	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, ObservedSentence(p, adj.facts, d), map[string]any{
-		"occurrence": adj.occurrence.ToBrief(*row.OccurredAt), "stage": d.Stage, "source_version": adj.facts.SourceVersion,
+		"occurrence": adj.reportedOccurrence().ToBrief(*row.OccurredAt), "stage": d.Stage, "source_version": adj.facts.SourceVersion,
 		"index": claims.ToDeterminationRecord(p, adj.facts, d).Index, "distance_km": d.DistanceKM,
 	})
 }
@@ -167,11 +180,11 @@ func (adj *adjudication) appendObserved(p *underwriting.PolicyRow, row *claims.C
 // that waits for an operator is only decided here if it was a possible duplicate and the
 // source merged both occurrences.
 func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
-	settled := isStageSufficient(p, d) && (awaitsSource(row) || adj.awaitsMissingDays(row)) || isPossibleDuplicate(row) && (adj.hasClaimFor(p, row) || adj.possibleDuplicateEnded(p, row))
-	if waits := !settled || d.Amount == 0 && adj.mayGrow(p); waits && !adj.hasNewSourceVersion(row) {
-		return nil
+	settled := (adj.isSettled(p, d) || adj.endsWaiting(p, d)) && (awaitsSource(row) || adj.awaitsMissingDays(row)) || isPossibleDuplicate(row) && (adj.hasClaimFor(p, row) || adj.possibleDuplicateEnded(p, row))
+	if waits := !settled || d.Amount == 0 && adj.mayGrow(p) && !adj.endsWaiting(p, d); waits && !adj.hasNewSourceVersion(row) {
+		return adj.advanceReview(p, row, d)
 	}
-	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.factsFor(p), d)
+	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d)
 	if err != nil {
 		return err
 	}
@@ -214,7 +227,8 @@ func (adj *adjudication) decideClaim(p *underwriting.PolicyRow, row *claims.Clai
 	defer adj.WithActor(actor.System())()
 	facts := DecisionFacts(p, d)
 	facts.Ongoing, facts.SameOccurrence, facts.PossibleDuplicate = adj.mayGrow(p), adj.hasClaimFor(p, row), adj.hasPossibleDuplicate(p, row)
-	decision := rules.Decide(facts)
+	facts.Settled = adj.isSettled(p, d)
+	decision := adj.measuredDecision(p, d, rules.Decide(facts))
 	var review *time.Time
 	switch {
 	case onlyAwaitsSource(decision.Reasons):
@@ -235,7 +249,11 @@ func (adj *adjudication) reviewAt(p *underwriting.PolicyRow, d trigger.Determina
 	if adj.mayGrow(p) && isStageSufficient(p, d) {
 		return adj.growthEnd(p)
 	}
-	return adj.Now.Add(ReviewInterval)
+	review := adj.Now.Add(ReviewInterval)
+	if o := adj.outcome(p, d); o != nil && o.State == measurement.Waiting && o.DueAt.Before(review) {
+		return o.DueAt
+	}
+	return review
 }
 
 // recordEvent appends one event and its timeline entry to the claim. det is nil for a

@@ -1,6 +1,7 @@
 package adjudication
 
 import (
+	"cmp"
 	"fmt"
 	"time"
 
@@ -39,7 +40,7 @@ func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.Cl
 		return nil
 	}
 	defer adj.WithActor(actor.System())()
-	det, err := claims.NewDetermination(adj.Tx, p, adj.occurrence, adj.factsFor(p), d)
+	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d)
 	if err != nil {
 		return err
 	}
@@ -50,7 +51,7 @@ func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.Cl
 	if err != nil {
 		return err
 	}
-	summary := fmt.Sprintf("%s: %s more is owed.", p.Cover.Trigger.Rules().Growth, money.New(more, p.Currency))
+	summary := fmt.Sprintf("%s: %s more is owed.", cmp.Or(p.Cover.Trigger.Rules().Growth, "The source revised its values"), money.New(more, p.Currency))
 	if err := adj.recordEvent(row, det, event, summary, map[string]any{"determination": det.Body, "amount": row.ToMoney(row.Amount)}); err != nil {
 		return err
 	}

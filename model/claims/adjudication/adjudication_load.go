@@ -88,12 +88,13 @@ func (adj *adjudication) loadOccurrenceIDs(ctx context.Context) error {
 		return nil
 	}
 	var merged []uuid.UUID
-	err := adj.NewSelect().Model((*occurrence.OccurrenceRow)(nil)).Column("id").Where("merged_into = ?", adj.occurrence.ID).Scan(ctx, &merged)
+	event := append([]uuid.UUID{adj.occurrence.ID}, adj.eventIDs...)
+	err := adj.NewSelect().Model((*occurrence.OccurrenceRow)(nil)).Column("id").Where("merged_into in (?)", bun.List(event)).Scan(ctx, &merged)
 	if err != nil {
 		return fmt.Errorf("read merged occurrences: %w", err)
 	}
-	adj.occurrenceIDs = map[uuid.UUID]bool{adj.occurrence.ID: true}
-	for _, id := range merged {
+	adj.occurrenceIDs = make(map[uuid.UUID]bool, len(event)+len(merged))
+	for _, id := range append(event, merged...) {
 		adj.occurrenceIDs[id] = true
 	}
 	return nil

@@ -62,6 +62,8 @@ var reasonPhrases = map[claims.ReasonCode]string{
 	claims.ReasonEvidenceNeeded:    "evidence is missing",
 	claims.ReasonComplianceHold:    "compliance does not allow it",
 	claims.ReasonOperatorDecision:  "an operator decided so",
+	claims.ReasonSourcesDisagree:   "the sources did not agree in time, and an operator determines",
+	claims.ReasonLongStopReached:   "the sources did not report before the long stop",
 }
 
 func decisionSentence(row *claims.ClaimRow, facts trigger.Occurrence) string {

@@ -175,6 +175,9 @@ func openTriggeredClaim(ctx context.Context, tx *store.Tx, p *underwriting.Polic
 	if err != nil {
 		return uuid.Nil, false, err
 	}
+	if hasSeveralSources(p) {
+		return openMeasuredClaim(ctx, tx, p, occ, facts, &in)
+	}
 	adj := adjudication{Tx: tx, occurrence: occ, facts: facts, request: &in}
 	if err := adj.load(ctx, []*underwriting.PolicyRow{p}); err != nil {
 		return uuid.Nil, false, err

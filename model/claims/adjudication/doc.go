@@ -13,6 +13,11 @@
 // adjudication_duplicates.go; possible_duplicate.go compares times and places of
 // occurrences.
 //
+// Of a policy with a measurement only the named sources count. With several of them,
+// measured.go selects the report that decides (package hazard/measurement) and decides like
+// for a policy of that source alone; measured_open.go re-evaluates claims that wait when
+// another source reports.
+//
 // A transaction locks its slice, the source of its occurrence, the occurrence FOR SHARE,
 // then policies by id, claims and payouts. Evaluate locks matchings by id of occurrence. A
 // second pass of Evaluate waits for every bind that was running during the first; for

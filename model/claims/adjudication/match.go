@@ -55,6 +55,9 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 	}
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
 		written, err = s.startMatchings(ctx, tx, occurrences, candidates, except)
+		if err == nil && job.After == "" {
+			err = enqueueWaitingClaims(ctx, tx, occurrences)
+		}
 		if job.After == "" && horizon != noTransactions {
 			tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
 		}

@@ -103,7 +103,7 @@ func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.Occurrence
 	var hits []uuid.UUID
 	for _, p := range policies {
 		d := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
-		changed := p.Owed != nil && (row.FactsWithRetracted != nil || facts.Grows() && d.Amount > *p.Owed)
+		changed := p.Owed != nil && (row.FactsWithRetracted != nil || (facts.Grows() || p.Cover.Measurement != nil) && d.Amount > *p.Owed)
 		if p.Waits || changed || (d.Met || d.Reason == trigger.EvidenceNeeded) && p.Claims == 0 {
 			hits = append(hits, p.ID)
 		}

@@ -273,7 +273,7 @@ func TestALaterMergeOfTwoPaidClaimsRaisesAnException(t *testing.T) {
 
 	_, err := b.Service.Reconciliation.CloseException(t.Context(), b.Operator, reconciliation.CloseExceptionRequest{ID: exceptions[0].ID, Reason: "The partner paid it back."})
 	require.NoError(t, err)
-	joined.Measures["magnitude"] = wire.Measure{Value: "6.5", Unit: "mw"}
+	joined.Measures["magnitude"] = wire.Measure{Value: "6.45", Unit: "mw"} // which owes no more
 	b.Observe(joined)
 	b.RunJobs()
 	require.Empty(t, modeltest.Must(b.Service.Reconciliation.ListExceptions(t.Context(), b.Operator, false, store.PageRequest{})).Data, "it is reported once")

@@ -62,8 +62,8 @@ func measurementFault(err error) string {
 // checkSources returns the sources of a document's measurement that are not registered, or
 // not for its peril and stage.
 func checkSources(ctx context.Context, tx *store.Tx, d product.Document) (fields []apperr.FieldError, err error) {
-	if len(d.Measurement.Sources) > 1 {
-		return []apperr.FieldError{apperr.NewFieldError("/document/measurement/sources", "length", "Name one source: this release decides no policy by several.")}, nil
+	if len(d.Measurement.Sources) > 1 && d.Trigger.IsAtStation() {
+		return []apperr.FieldError{apperr.NewFieldError("/document/measurement/sources", "length", "Name one source: the days of a station are measured by one.")}, nil
 	}
 	names := make([]string, 0, len(d.Measurement.Sources))
 	for _, s := range d.Measurement.Sources {

@@ -1,0 +1,244 @@
+package adjudication
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"parapet/model/claims"
+	"parapet/model/hazard/measurement"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
+	"parapet/model/internal/rules"
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+	"parapet/model/underwriting"
+)
+
+// hasSeveralSources reports whether several sources decide the policy.
+func hasSeveralSources(p *underwriting.PolicyRow) bool {
+	return p.Cover.Measurement != nil && len(p.Cover.Measurement.Sources) > 1
+}
+
+// measuredEvent is an event as the sources report it, for policies that several sources
+// decide.
+type measuredEvent struct {
+	tx       *store.Tx
+	reports  map[string]*occurrence.Report     // by source
+	ids      []uuid.UUID                       // of all reports
+	first    *occurrence.OccurrenceRow         // the report that was recorded first: claims are for it
+	decided  map[uuid.UUID]*occurrence.Report  // by policy: the report that its approved claim was decided by
+	outcomes map[uuid.UUID]measurement.Outcome // by policy
+	anyMet   map[uuid.UUID]bool                // by policy: a named source's report meets the trigger
+}
+
+// adjudicateMeasured decides locked policies with several sources for an event. It decides
+// the policies that one report is selected for like those of that source alone.
+func adjudicateMeasured(ctx context.Context, tx *store.Tx, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, policies []*underwriting.PolicyRow) error {
+	e, err := newMeasuredEvent(ctx, tx, occ, facts, policies)
+	if err != nil {
+		return err
+	}
+	shown := make(map[string][]*underwriting.PolicyRow) // by the source whose report their claims show
+	for _, p := range policies {
+		source := e.selectReport(p, occ.Source)
+		shown[source] = append(shown[source], p)
+	}
+	for _, source := range slices.Sorted(maps.Keys(shown)) {
+		adj := e.adjudicationOf(source)
+		if err := adj.load(ctx, shown[source]); err != nil {
+			return err
+		}
+		if err := adj.decideAll(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// newMeasuredEvent reads what the sources report of the event of an occurrence.
+func newMeasuredEvent(ctx context.Context, tx *store.Tx, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, policies []*underwriting.PolicyRow) (*measuredEvent, error) {
+	reports, err := occurrence.LoadReports(ctx, tx, occ, facts)
+	if err != nil {
+		return nil, err
+	}
+	e := &measuredEvent{
+		tx: tx, reports: reports, first: occ, decided: make(map[uuid.UUID]*occurrence.Report),
+		outcomes: make(map[uuid.UUID]measurement.Outcome), anyMet: make(map[uuid.UUID]bool),
+	}
+	for _, r := range reports {
+		e.ids = append(e.ids, r.Row.ID)
+		if bytes.Compare(r.Row.ID[:], e.first.ID[:]) < 0 {
+			e.first = r.Row
+		}
+	}
+	var decided []struct{ PolicyID, OccurrenceID uuid.UUID }
+	if err := decidedReportsQuery(tx, policies, e.ids).Scan(ctx, &decided); err != nil {
+		return nil, fmt.Errorf("read decided reports: %w", err)
+	}
+	for _, row := range decided {
+		for _, r := range reports {
+			if r.Row.ID == row.OccurrenceID {
+				e.decided[row.PolicyID] = r
+			}
+		}
+	}
+	return e, nil
+}
+
+// adjudicationOf returns the adjudication of the report of one source, under the identity
+// of the report that was recorded first.
+func (e *measuredEvent) adjudicationOf(source string) *adjudication {
+	report := e.reports[source]
+	row := *report.Row
+	row.ID = e.first.ID
+	return &adjudication{Tx: e.tx, occurrence: &row, reported: report.Row, eventIDs: e.ids, facts: report.Facts, outcomes: e.outcomes, anyMet: e.anyMet}
+}
+
+// selectReport applies the measurement of a policy to the reports and returns the source
+// whose report its claim shows: the selected one; while it waits, the highest-ranked that
+// meets the trigger or else reports. The report of an approved claim stays selected.
+func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) string {
+	terms := p.Cover.Measurement
+	var readings []measurement.Reading
+	shown := ""
+	for rank, s := range terms.Sources {
+		report := e.reports[s.Source]
+		if report == nil || !isMeasured(report.Facts) {
+			continue
+		}
+		reading := e.readReport(p, rank, report)
+		readings = append(readings, reading)
+		if met := reading.Determination.Met && reading.Determination.Amount > 0; shown == "" || met && !e.anyMet[p.ID] {
+			shown = s.Source
+			e.anyMet[p.ID] = e.anyMet[p.ID] || met
+		}
+	}
+	if len(readings) == 0 {
+		return own // every report was retracted
+	}
+	outcome := measurement.Select(*terms, readings, e.tx.Clock)
+	if decided := e.decided[p.ID]; decided != nil {
+		outcome.State, outcome.Selected = measurement.Selected, terms.Rank(decided.Row.Source)
+	}
+	e.outcomes[p.ID] = outcome
+	if outcome.State == measurement.Selected {
+		return terms.Sources[outcome.Selected].Source
+	}
+	return shown
+}
+
+// readReport evaluates the report of one source alone.
+func (e *measuredEvent) readReport(p *underwriting.PolicyRow, rank int, report *occurrence.Report) measurement.Reading {
+	single := adjudication{Tx: e.tx, occurrence: report.Row, facts: report.Facts}
+	r := measurement.Reading{
+		Rank: rank, EndedAt: single.endedAt(),
+		Determination: trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, report.Facts),
+	}
+	r.CountedAt, r.Counts = report.CountedAt(p.Cover.Measurement.Sources[rank].Stage)
+	r.Counts = r.Counts && !single.mayGrow(p)
+	return r
+}
+
+// isMeasured reports whether not all readings of an occurrence were retracted.
+func isMeasured(facts trigger.Occurrence) bool {
+	return facts.Quake != nil || facts.Storm != nil || facts.AtStation != nil
+}
+
+// endedAt returns the end of the occurrence, from which the waits of a measurement count.
+func (adj *adjudication) endedAt() time.Time {
+	if adj.facts.AtStation != nil {
+		return adj.occurrence.LastAt.Add(24 * time.Hour)
+	}
+	return adj.occurrence.LastAt
+}
+
+// outcome returns how far the measurement of a policy has come; nil for a policy without
+// one. With one source it follows from the determination.
+func (adj *adjudication) outcome(p *underwriting.PolicyRow, d trigger.Determination) *measurement.Outcome {
+	if o, ok := adj.outcomes[p.ID]; ok {
+		return &o
+	}
+	if p.Cover.Measurement == nil || hasSeveralSources(p) {
+		return nil
+	}
+	reading := measurement.Reading{Determination: d, Counts: isStageSufficient(p, d), CountedAt: adj.occurrence.UpdatedAt, EndedAt: adj.endedAt()}
+	o := measurement.Select(*p.Cover.Measurement, []measurement.Reading{reading}, adj.Clock)
+	return &o
+}
+
+// isSettled reports whether a source is selected or, without a measurement, whether the
+// stage of the values allows the product to decide.
+func (adj *adjudication) isSettled(p *underwriting.PolicyRow, d trigger.Determination) bool {
+	if o := adj.outcome(p, d); o != nil {
+		return o.State == measurement.Selected
+	}
+	return isStageSufficient(p, d)
+}
+
+// endsWaiting reports whether the measurement gave up waiting for its sources.
+func (adj *adjudication) endsWaiting(p *underwriting.PolicyRow, d trigger.Determination) bool {
+	o := adj.outcome(p, d)
+	return o != nil && (o.State == measurement.Operator || o.State == measurement.Stopped)
+}
+
+// measuredDecision replaces a decision when no source was selected in time.
+func (adj *adjudication) measuredDecision(p *underwriting.PolicyRow, d trigger.Determination, decision rules.Decision) rules.Decision {
+	o := adj.outcome(p, d)
+	if o == nil || slices.Contains(decision.Reasons, rules.ReasonDuplicateEvent) {
+		return decision
+	}
+	switch o.State {
+	case measurement.Operator:
+		return rules.Decision{Outcome: rules.Defer, Reasons: []string{string(claims.ReasonSourcesDisagree)}}
+	case measurement.Stopped:
+		return rules.Decision{Outcome: rules.Decline, Reasons: []string{string(claims.ReasonLongStopReached)}}
+	case measurement.Waiting, measurement.Selected:
+	}
+	return decision
+}
+
+// mayAddPart reports whether the occurrence may come to owe more for an approved claim: it
+// grows, or the policy's terms count revisions until the long stop.
+func (adj *adjudication) mayAddPart(p *underwriting.PolicyRow, d trigger.Determination) bool {
+	if o := adj.outcome(p, d); o != nil {
+		return adj.Clock.Before(o.LongStopAt)
+	}
+	return adj.facts.Grows()
+}
+
+// reportedOccurrence returns the occurrence whose report is being judged.
+func (adj *adjudication) reportedOccurrence() *occurrence.OccurrenceRow {
+	if adj.reported != nil {
+		return adj.reported
+	}
+	return adj.occurrence
+}
+
+// opensClaim is OpensClaim for the reports of all named sources: a claim opens when one of
+// them meets the trigger, also when another one is selected.
+func (adj *adjudication) opensClaim(p *underwriting.PolicyRow, d trigger.Determination) bool {
+	if adj.anyMet[p.ID] {
+		return adj.Clock.Before(p.ReportableUntil)
+	}
+	return OpensClaim(p, d, adj.Clock)
+}
+
+// advanceReview makes a waiting claim due at the deadline or long stop of its measurement
+// when its next review would come later.
+func (adj *adjudication) advanceReview(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
+	o := adj.outcome(p, d)
+	if o == nil || o.State != measurement.Waiting || row.NextReviewAt == nil || !row.NextReviewAt.After(o.DueAt) {
+		return nil
+	}
+	row.NextReviewAt = &o.DueAt
+	adj.changedClaims = append(adj.changedClaims, row)
+	adj.BumpVersion(&row.RowHeader)
+	return adj.recordEvent(row, adj.claimDeterminations[*row.DeterminationID], event.ClaimUpdated, "The wait for the sources ends at "+o.DueAt.Format(trigger.TimeFormat)+".",
+		map[string]any{"next_review_at": o.DueAt})
+}

@@ -1,0 +1,92 @@
+package adjudication
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/claims"
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
+	"parapet/model/underwriting"
+)
+
+// openMeasuredClaim opens the claim of a policy with several sources for the event of an
+// occurrence, or finds it. Errors: trigger_not_met when no named source's report meets the
+// trigger.
+func openMeasuredClaim(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, in *ClaimRequest) (uuid.UUID, bool, error) {
+	d := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
+	if d.Reason == trigger.SourceNotNamed {
+		return uuid.Nil, false, claims.TriggerNotMetError(p, facts, d)
+	}
+	e, err := newMeasuredEvent(ctx, tx, occ, facts, []*underwriting.PolicyRow{p})
+	if err != nil {
+		return uuid.Nil, false, err
+	}
+	adj := e.adjudicationOf(e.selectReport(p, occ.Source))
+	adj.request = in
+	if err := adj.load(ctx, []*underwriting.PolicyRow{p}); err != nil {
+		return uuid.Nil, false, err
+	}
+	if have := adj.claimByPolicy[p.ID]; have != nil {
+		return have.ID, false, nil
+	}
+	switch {
+	case !e.anyMet[p.ID]:
+		return uuid.Nil, false, claims.TriggerNotMetError(p, facts, d)
+	case p.Status == underwriting.PolicyArchived || !tx.Clock.Before(p.ReportableUntil):
+		return uuid.Nil, false, apperr.Fail(apperr.CodePolicyNotInForce, "This policy accepts no more claims: its reporting window is over.")
+	}
+	if err := adj.decideAll(ctx); err != nil {
+		return uuid.Nil, false, err
+	}
+	return adj.claimByPolicy[p.ID].ID, true, nil
+}
+
+// waitingClaimsQuery finds the claims of policies with several sources that wait for their
+// sources, and whose occurrence may be the same event as one of another source.
+const waitingClaimsQuery = `select distinct oc.id as occurrence_id, c.policy_id
+from occurrences n join occurrences oc on oc.kind = n.kind and oc.scope = n.scope and oc.source <> n.source and oc.merged_into is null
+	and oc.occurred_at between n.occurred_at - make_interval(secs => ?1) and n.last_at + make_interval(secs => ?2) and oc.last_at >= n.occurred_at - make_interval(secs => ?2)
+join claims c on c.occurrence_id = oc.id and c.status = 'deferred' and c.reason_codes = array['source_preliminary']
+join policies p on p.id = c.policy_id and p.partner = c.partner and json_array_length(p.cover::json->'measurement'->'sources') > 1
+where n.id = ?0 order by 1, 2`
+
+// enqueueWaitingClaims enqueues the evaluation of claims that wait for several sources,
+// for their own occurrence, when another source may have reported the same event.
+func enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence) error {
+	for _, o := range occurrences {
+		if o.Row.Kind.IsDaily() {
+			continue
+		}
+		margin := o.Row.Kind.Rules().Duplicates.Time
+		var waiting []struct{ OccurrenceID, PolicyID uuid.UUID }
+		err := tx.NewRaw(waitingClaimsQuery, o.Row.ID, (margin+occurrence.EventWindow).Seconds(), margin.Seconds()).Scan(ctx, &waiting)
+		if err != nil {
+			return fmt.Errorf("find claims that wait for a source: %w", err)
+		}
+		policies := make(map[uuid.UUID][]string)
+		for _, w := range waiting {
+			policies[w.OccurrenceID] = append(policies[w.OccurrenceID], store.ResourcePolicy.FormatID(w.PolicyID))
+		}
+		for i, w := range waiting {
+			if i == 0 || waiting[i-1].OccurrenceID != w.OccurrenceID {
+				tx.EnqueueJob(EvaluatePolicies{Occurrence: store.ResourceOccurrence.FormatID(w.OccurrenceID), Policies: policies[w.OccurrenceID]})
+			}
+		}
+	}
+	return nil
+}
+
+// decidedReportsQuery selects the reports that the approved claims of policies for an
+// event were decided by.
+func decidedReportsQuery(tx *store.Tx, policies []*underwriting.PolicyRow, event []uuid.UUID) *bun.SelectQuery {
+	return tx.NewSelect().Model((*claims.ClaimRow)(nil)).ColumnExpr("c.policy_id, coalesce(oc.merged_into, oc.id) as occurrence_id").
+		Join("join determinations d on d.id = c.determination_id and d.partner = c.partner").Join("join occurrences oc on oc.id = d.occurrence_id").
+		Where("c.policy_id in (?)", bun.List(underwriting.PolicyIDs(policies))).Where("c.occurrence_id in (?)", bun.List(event)).
+		Where("c.status in (?, ?)", claims.ClaimApproved, claims.ClaimClosed)
+}
