@@ -160,7 +160,7 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 	if err := adj.appendObserved(p, row, d); err != nil {
 		return err
 	}
-	if err := adj.recordEvent(row, det, event.ClaimOpened, openedSentence(adj.facts, d), map[string]any{"determination": det.Body}); err != nil {
+	if err := adj.recordEvent(row, det, event.ClaimOpened, claims.OpenedSentence(adj.facts, d), map[string]any{"determination": det.Body}); err != nil {
 		return err
 	}
 	return adj.decideClaim(p, row, det, d)
@@ -170,7 +170,7 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 // claim was opened.
 func (adj *adjudication) appendObserved(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
 	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.reportedOccurrence().Source})()
-	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, ObservedSentence(p, adj.facts, d), map[string]any{
+	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, claims.ObservedSentence(p, adj.facts, d), map[string]any{
 		"occurrence": adj.reportedOccurrence().ToBrief(*row.OccurredAt), "stage": d.Stage, "source_version": adj.facts.SourceVersion,
 		"index": claims.ToDeterminationRecord(p, adj.facts, d).Index, "distance_km": d.DistanceKM,
 	})

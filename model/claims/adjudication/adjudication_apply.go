@@ -26,7 +26,7 @@ func (adj *adjudication) applyDecision(p *underwriting.PolicyRow, row *claims.Cl
 	if err != nil {
 		return err
 	}
-	err = adj.recordEvent(row, det, event, decisionSentence(row, adj.facts), map[string]any{"decision": row.ToRecord(claims.ClaimRelations{}).Decision, "amount": row.ToMoney(row.Amount)})
+	err = adj.recordEvent(row, det, event, claims.DecisionSentence(row, adj.facts), map[string]any{"decision": row.ToRecord(claims.ClaimRelations{}).Decision, "amount": row.ToMoney(row.Amount)})
 	if err != nil || decision.Outcome != rules.Approve {
 		return err
 	}

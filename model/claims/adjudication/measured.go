@@ -112,7 +112,7 @@ func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) stri
 		if report == nil || !isMeasured(report.Facts) {
 			continue
 		}
-		reading := e.readReport(p, rank, report)
+		reading := e.newReading(p, rank, report)
 		readings = append(readings, reading)
 		if met := reading.Determination.Met && reading.Determination.Amount > 0; shown == "" || met && !e.anyMet[p.ID] {
 			shown = s.Source
@@ -133,8 +133,8 @@ func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) stri
 	return shown
 }
 
-// readReport evaluates the report of one source alone.
-func (e *measuredEvent) readReport(p *underwriting.PolicyRow, rank int, report *occurrence.Report) measurement.Reading {
+// newReading evaluates the report of one source alone.
+func (e *measuredEvent) newReading(p *underwriting.PolicyRow, rank int, report *occurrence.Report) measurement.Reading {
 	single := adjudication{Tx: e.tx, occurrence: report.Row, facts: report.Facts}
 	r := measurement.Reading{
 		Rank: rank, EndedAt: single.endedAt(),

@@ -77,7 +77,7 @@ func (v *Evaluation) measuredSentence(determination wire.Determination) string {
 	case determination.Index != nil && p.Cover.Trigger.IsAtStation():
 		return v.rainSentence(determination)
 	default:
-		return adjudication.ObservedSentence(p, v.facts, v.determination)
+		return claims.ObservedSentence(p, v.facts, v.determination)
 	}
 }
 

@@ -1,0 +1,83 @@
+package claims
+
+import (
+	"fmt"
+
+	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/trigger"
+	"parapet/model/money"
+	"parapet/model/underwriting"
+)
+
+// ObservedSentence says what the source reported, for the timeline of a claim.
+func ObservedSentence(p *underwriting.PolicyRow, facts trigger.Occurrence, d trigger.Determination) string {
+	what := fmt.Sprintf("%s reported %s", facts.Source, facts.SourceEventID)
+	if facts.Source == occurrence.WhatIfSource {
+		what = "The supposed event"
+	}
+	if public := ToDeterminationRecord(p, facts, d); public.Index != nil {
+		what += ": " + p.Cover.Trigger.IndexPhrase(*public.Index)
+	}
+	if d.DistanceKM != nil {
+		what += fmt.Sprintf(", %.2f km from the insured place's centre", *d.DistanceKM)
+	}
+	if d.Reason == trigger.EvidenceNeeded {
+		return what + fmt.Sprintf(" so far (%s).", missingDays(facts))
+	}
+	return what + fmt.Sprintf(" (%s values).", facts.Stage)
+}
+
+// OpenedSentence explains why a claim was opened.
+func OpenedSentence(facts trigger.Occurrence, d trigger.Determination) string {
+	if d.Reason == trigger.EvidenceNeeded {
+		return fmt.Sprintf("A claim was opened: the rain known so far would pay, but %s.", missingDays(facts))
+	}
+	return "The claim was opened because the trigger is met."
+}
+
+// missingDays describes how many days of a month or dekad have no data.
+func missingDays(facts trigger.Occurrence) string {
+	o := facts.AtStation
+	period := "January 2006"
+	if o.Definition.Calendar() != trigger.Month {
+		period = "the dekad from 2 January 2006"
+	}
+	if n := o.Missing(); n != 1 {
+		return fmt.Sprintf("%d days of %s are missing", n, o.First.Format(period))
+	}
+	return "1 day of " + o.First.Format(period) + " is missing"
+}
+
+// reasonPhrases describe the reasons for which a claim waits or is declined.
+var reasonPhrases = map[ReasonCode]string{
+	ReasonThresholdNotMet:   "the trigger is not met",
+	ReasonOutsidePeriod:     "it happened outside the period of cover",
+	ReasonOutsidePlace:      "it happened outside the insured place",
+	ReasonWaitingPeriod:     "it happened in the waiting period",
+	ReasonLimitExhausted:    "nothing is left of the policy's limit",
+	ReasonDuplicateEvent:    "another claim may be for the same event",
+	ReasonSourcePreliminary: "the source's values are not final",
+	ReasonSourceRetracted:   "the source retracted its report",
+	ReasonEvidenceNeeded:    "evidence is missing",
+	ReasonComplianceHold:    "compliance does not allow it",
+	ReasonOperatorDecision:  "an operator decided so",
+	ReasonSourcesDisagree:   "the sources did not agree in time, and an operator determines",
+	ReasonLongStopReached:   "the sources did not report before the long stop",
+}
+
+// DecisionSentence says how a claim was decided and why.
+func DecisionSentence(row *ClaimRow, facts trigger.Occurrence) string {
+	switch row.Status {
+	case ClaimApproved:
+		return fmt.Sprintf("The claim was approved: %s is owed.", money.New(*row.Amount, row.Currency))
+	case ClaimDeferred:
+		if row.ReasonCodes[0] == string(ReasonEvidenceNeeded) && facts.AtStation != nil && facts.AtStation.Missing() > 0 {
+			return "The claim waits: " + missingDays(facts) + "."
+		}
+		return "The claim waits: " + reasonPhrases[ReasonCode(row.ReasonCodes[0])] + "."
+	case ClaimDeclined:
+		return "The claim was declined: " + reasonPhrases[ReasonCode(row.ReasonCodes[len(row.ReasonCodes)-1])] + "."
+	case ClaimOpened, ClaimWithdrawn, ClaimClosed:
+	}
+	return "The claim is " + string(row.Status) + "."
+}
