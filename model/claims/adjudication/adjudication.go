@@ -70,11 +70,11 @@ func adjudicatePolicies(ctx context.Context, tx *store.Tx, occ *occurrence.Occur
 	for _, p := range policies {
 		tx.AdvanceClock(&p.RowHeader)
 	}
-	if several := slices.DeleteFunc(slices.Clone(policies), func(p *underwriting.PolicyRow) bool { return !hasSeveralSources(p) }); len(several) > 0 {
+	if several := slices.DeleteFunc(slices.Clone(policies), func(p *underwriting.PolicyRow) bool { return !p.Cover.HasSeveralSources() }); len(several) > 0 {
 		if err := adjudicateMeasured(ctx, tx, occ, facts, several); err != nil {
 			return err
 		}
-		policies = slices.DeleteFunc(policies, hasSeveralSources)
+		policies = slices.DeleteFunc(policies, func(p *underwriting.PolicyRow) bool { return p.Cover.HasSeveralSources() })
 	}
 	adj := adjudication{Tx: tx, occurrence: occ, facts: facts}
 	if err := adj.load(ctx, policies); err != nil {

@@ -175,7 +175,7 @@ func openTriggeredClaim(ctx context.Context, tx *store.Tx, p *underwriting.Polic
 	if err != nil {
 		return uuid.Nil, false, err
 	}
-	if hasSeveralSources(p) {
+	if p.Cover.HasSeveralSources() {
 		return openMeasuredClaim(ctx, tx, p, occ, facts, &in)
 	}
 	adj := adjudication{Tx: tx, occurrence: occ, facts: facts, request: &in}

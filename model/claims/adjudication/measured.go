@@ -20,11 +20,6 @@ import (
 	"parapet/model/underwriting"
 )
 
-// hasSeveralSources reports whether several sources decide the policy.
-func hasSeveralSources(p *underwriting.PolicyRow) bool {
-	return p.Cover.Measurement != nil && len(p.Cover.Measurement.Sources) > 1
-}
-
 // measuredEvent is an event as the sources report it, for policies that several sources
 // decide.
 type measuredEvent struct {
@@ -109,7 +104,7 @@ func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) stri
 	shown := ""
 	for rank, s := range terms.Sources {
 		report := e.reports[s.Source]
-		if report == nil || !isMeasured(report.Facts) {
+		if report == nil || !report.Facts.IsMeasured() {
 			continue
 		}
 		reading := e.newReading(p, rank, report)
@@ -145,11 +140,6 @@ func (e *measuredEvent) newReading(p *underwriting.PolicyRow, rank int, report *
 	return r
 }
 
-// isMeasured reports whether not all readings of an occurrence were retracted.
-func isMeasured(facts trigger.Occurrence) bool {
-	return facts.Quake != nil || facts.Storm != nil || facts.AtStation != nil
-}
-
 // endedAt returns the end of the occurrence, from which the waits of a measurement count.
 func (adj *adjudication) endedAt() time.Time {
 	if adj.facts.AtStation != nil {
@@ -164,7 +154,7 @@ func (adj *adjudication) outcome(p *underwriting.PolicyRow, d trigger.Determinat
 	if o, ok := adj.outcomes[p.ID]; ok {
 		return &o
 	}
-	if p.Cover.Measurement == nil || hasSeveralSources(p) {
+	if p.Cover.Measurement == nil || p.Cover.HasSeveralSources() {
 		return nil
 	}
 	reading := measurement.Reading{Determination: d, Counts: isStageSufficient(p, d), CountedAt: adj.occurrence.UpdatedAt, EndedAt: adj.endedAt()}

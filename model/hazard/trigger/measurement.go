@@ -170,3 +170,11 @@ func (c Cover) DecidingStage() Stage {
 	}
 	return c.Trigger.DecidesOn
 }
+
+// IsMeasured reports whether not all readings of the occurrence were retracted.
+func (o Occurrence) IsMeasured() bool { return o.Quake != nil || o.Storm != nil || o.AtStation != nil }
+
+// HasSeveralSources reports whether several sources decide the cover.
+func (c Cover) HasSeveralSources() bool {
+	return c.Measurement != nil && len(c.Measurement.Sources) > 1
+}
