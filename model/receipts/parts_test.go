@@ -4,10 +4,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/modeltest"
 	"parapet/model/receipts/receipt"
@@ -82,4 +84,44 @@ func TestReceiptOfAGrowingClaimAfterAMerge(t *testing.T) {
 	require.Equal(t, []string{claims[1].ID}, p.Parts[1].OtherClaims)
 	require.False(t, p.Parts[1].Computable)
 	require.Equal(t, []receipt.Remark{{Pointer: "/parts/1", Reason: "less what other claims for the same event owed: " + claims[1].ID}}, report.Decided)
+}
+
+// The receipt of a claim that several sources decided proves the determination of the
+// selected one, and says that the selection itself is not proved.
+func TestReceiptOfSeveralSourcesNamesWhatItDoesNotProve(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.PublishMeasured("quake-circle", `measurement:
+  sources:
+    - {source: usgs, stage: final}
+    - {source: emsc, stage: final}
+  rule: {kind: best_of}
+  wait: P1D
+  fallback: operator
+  long_stop: P10D
+  challenge_window: P30D
+
+`, 1001)
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.AdvanceClock(time.Hour)
+	for source, magnitude := range map[string]string{"usgs": "6.1", "emsc": "6.6"} {
+		in := modeltest.Quake(source+"-1", b.Now().Add(-time.Minute), modeltest.Epicentre, magnitude)
+		in.Source = source
+		b.Observe(in)
+		b.RunJobs()
+	}
+	claim := b.OnlyClaim(policy)
+	require.Equal(t, "approved", claim.Status)
+	b.Relay()
+	signed, err := b.Service.Receipts.Claim(t.Context(), b.Acme, claim.ID, nil)
+	require.NoError(t, err)
+	report, err := receipt.VerifyPayload(signed.Payload, hazard.Shipped())
+	require.NoError(t, err)
+	require.Empty(t, report.Differences)
+	require.Len(t, report.NotChecked, 1)
+	require.Equal(t, "/parts/0/determination/hashed/source", report.NotChecked[0].Pointer)
+	payload := new(receipt.ClaimPayload)
+	require.NoError(t, json.Unmarshal(signed.Payload, payload))
+	require.True(t, payload.Parts[0].Computable)
+	require.Equal(t, int64(5_000_000), payload.Parts[0].Amount.Amount)
 }

@@ -208,7 +208,7 @@ func isApproved(r *claims.ClaimRow) bool {
 // save writes the results to the database in one statement per table.
 func (adj *adjudication) save(ctx context.Context) error {
 	if len(adj.newDeterminations) > 0 {
-		adj.occurrence.QueueReading(adj.Tx)
+		adj.reportedOccurrence().QueueReading(adj.Tx)
 	}
 	for _, write := range []struct {
 		rows  int

@@ -94,6 +94,9 @@ func (c *claimCheck) verifyPart(i int) {
 		c.Decided = append(c.Decided, Remark{at, part.decidedReason()})
 	case steps != nil:
 		c.verifyOutcome(at, part, c.hashed[i].Determination.Amount.Amount, steps)
+		if c.cover.HasSeveralSources() {
+			c.notChecked(at+"/determination/hashed/source", "that the rule of the terms selects this source: the receipt has the readings of no other source")
+		}
 	}
 }
 
