@@ -23,6 +23,7 @@ var subdomains = []string{
 	"model/underwriting",
 	"model/hazard/occurrence",
 	"model/claims",
+	"model/claims/measured",
 	"model/payouts",
 	"model/payouts/controls",
 	"model/payouts/release",

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
+	"parapet/model/claims/measured"
 	"parapet/model/hazard/measurement"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
@@ -50,7 +51,7 @@ type adjudication struct {
 	installments        map[uuid.UUID]int                      // by claim: the highest installment that has a payout
 	claimPayouts        map[uuid.UUID]claims.ClaimRelations    // by claim: the payouts shown in the records of the existing claims
 	methods             map[uuid.UUID][]*payouts.PayoutMethodRow
-	paidDays            map[uuid.UUID][]PaidDays // by policy: days at stations that were already paid
+	paidDays            map[uuid.UUID][]claims.PaidDays // by policy: days at stations that were already paid
 
 	newDeterminations        []*claims.DeterminationRow
 	newClaims, changedClaims []*claims.ClaimRow
@@ -211,7 +212,7 @@ func (adj *adjudication) evaluateTrigger(p *underwriting.PolicyRow) trigger.Dete
 }
 
 func (adj *adjudication) factsFor(p *underwriting.PolicyRow) trigger.Occurrence {
-	return WithoutPaidDays(adj.occurrence, adj.facts, adj.paidDays[p.ID])
+	return claims.WithoutPaidDays(adj.occurrence, adj.facts, adj.paidDays[p.ID])
 }
 
 // awaitsMissingDays reports whether the claim waits for missing days of its month or
@@ -247,7 +248,7 @@ const ReviewInterval = 24 * time.Hour
 // grow, when it has ended.
 func (adj *adjudication) reviewAt(p *underwriting.PolicyRow, d trigger.Determination) time.Time {
 	if adj.mayGrow(p) && isStageSufficient(p, d) {
-		return adj.growthEnd(p)
+		return measured.GrowthEnd(p, adj.occurrence, adj.facts)
 	}
 	review := adj.Now.Add(ReviewInterval)
 	if o := adj.outcome(p, d); o != nil && o.State == measurement.Waiting && o.DueAt.Before(review) {

@@ -3,33 +3,18 @@ package adjudication
 import (
 	"cmp"
 	"fmt"
-	"time"
 
 	"parapet/model/claims"
+	"parapet/model/claims/measured"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/money"
 	"parapet/model/underwriting"
 )
 
-// mayGrow reports whether the occurrence may still come to owe more: a storm may get fixes
-// that join its track, a count of days another day.
+// mayGrow reports whether the occurrence may still come to owe the policy more.
 func (adj *adjudication) mayGrow(p *underwriting.PolicyRow) bool {
-	return adj.facts.Grows() && adj.occurrence.FinalTrackAt == nil && adj.Clock.Before(adj.growthEnd(p))
-}
-
-// growthEnd returns the time after which the occurrence owes no more: for a storm when a
-// later fix would form no segment with the last one, for a count of days when all of them
-// are final or nothing can be claimed any more.
-func (adj *adjudication) growthEnd(p *underwriting.PolicyRow) time.Time {
-	switch days := adj.facts.AtStation; {
-	case days == nil:
-		return adj.occurrence.LastAt.Add(time.Duration(p.Cover.Trigger.MaximumGapHours) * time.Hour)
-	case days.Missing() == 0 && days.HasFinalDays():
-		return adj.occurrence.LastAt
-	default:
-		return p.ReportableUntil
-	}
+	return measured.MayGrow(p, adj.occurrence, adj.facts, adj.Clock)
 }
 
 // increaseClaim pays the amount that an occurrence owes beyond the approved amount. It reopens

@@ -49,7 +49,7 @@ func (adj *adjudication) load(ctx context.Context, policies []*underwriting.Poli
 	if adj.shownClaims, err = underwriting.LoadPolicyClaims(ctx, adj.Tx, underwriting.PolicyIDs(policies)); err != nil {
 		return err
 	}
-	if adj.paidDays, err = LoadPaidDays(ctx, adj.Tx, policies); err != nil {
+	if adj.paidDays, err = claims.LoadPaidDays(ctx, adj.Tx, policies); err != nil {
 		return err
 	}
 	adj.methods, err = payouts.LoadUsableMethods(ctx, adj.Tx, policies)

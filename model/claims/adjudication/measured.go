@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 
 	"parapet/model/claims"
+	"parapet/model/claims/measured"
 	"parapet/model/hazard/measurement"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
@@ -107,7 +107,7 @@ func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) stri
 		if report == nil || !report.Facts.IsMeasured() {
 			continue
 		}
-		reading := e.newReading(p, rank, report)
+		reading := measured.NewReading(p, rank, report, e.tx.Clock)
 		readings = append(readings, reading)
 		if met := reading.Determination.Met && reading.Determination.Amount > 0; shown == "" || met && !e.anyMet[p.ID] {
 			shown = s.Source
@@ -128,26 +128,6 @@ func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) stri
 	return shown
 }
 
-// newReading evaluates the report of one source alone.
-func (e *measuredEvent) newReading(p *underwriting.PolicyRow, rank int, report *occurrence.Report) measurement.Reading {
-	single := adjudication{Tx: e.tx, occurrence: report.Row, facts: report.Facts}
-	r := measurement.Reading{
-		Rank: rank, EndedAt: single.endedAt(),
-		Determination: trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, report.Facts),
-	}
-	r.CountedAt, r.Counts = report.CountedAt(p.Cover.Measurement.Sources[rank].Stage)
-	r.Counts = r.Counts && !single.mayGrow(p)
-	return r
-}
-
-// endedAt returns the end of the occurrence, from which the waits of a measurement count.
-func (adj *adjudication) endedAt() time.Time {
-	if adj.facts.AtStation != nil {
-		return adj.occurrence.LastAt.Add(24 * time.Hour)
-	}
-	return adj.occurrence.LastAt
-}
-
 // outcome returns how far the measurement of a policy has come; nil for a policy without
 // one. With one source it follows from the determination.
 func (adj *adjudication) outcome(p *underwriting.PolicyRow, d trigger.Determination) *measurement.Outcome {
@@ -157,7 +137,7 @@ func (adj *adjudication) outcome(p *underwriting.PolicyRow, d trigger.Determinat
 	if p.Cover.Measurement == nil || p.Cover.HasSeveralSources() {
 		return nil
 	}
-	reading := measurement.Reading{Determination: d, Counts: isStageSufficient(p, d), CountedAt: adj.occurrence.UpdatedAt, EndedAt: adj.endedAt()}
+	reading := measurement.Reading{Determination: d, Counts: isStageSufficient(p, d), CountedAt: adj.occurrence.UpdatedAt, EndedAt: adj.occurrence.EndedAt()}
 	o := measurement.Select(*p.Cover.Measurement, []measurement.Reading{reading}, adj.Clock)
 	return &o
 }

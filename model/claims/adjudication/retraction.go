@@ -29,7 +29,7 @@ func (adj *adjudication) losesByRetraction(p *underwriting.PolicyRow, d trigger.
 	case all == nil:
 		return false
 	default:
-		before := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, WithoutPaidDays(adj.occurrence, *all, adj.paidDays[p.ID]))
+		before := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, claims.WithoutPaidDays(adj.occurrence, *all, adj.paidDays[p.ID]))
 		return before.Met && before.Amount > d.Amount
 	}
 }

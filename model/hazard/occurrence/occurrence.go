@@ -48,6 +48,16 @@ type OccurrenceRow struct {
 // IsRetracted reports whether every reading of the occurrence was retracted.
 func (r *OccurrenceRow) IsRetracted() bool { return r.Stage == trigger.Retracted }
 
+// EndedAt returns the end of the occurrence, from which the waits of a measurement count:
+// the moment of an earthquake, the last fix of a storm, the end of the last day at a
+// station.
+func (r *OccurrenceRow) EndedAt() time.Time {
+	if r.Kind.IsDaily() {
+		return r.LastAt.Add(24 * time.Hour)
+	}
+	return r.LastAt
+}
+
 // AliasRow is another id of an occurrence at its source.
 type AliasRow struct {
 	bun.BaseModel `bun:"table:occurrence_aliases"`

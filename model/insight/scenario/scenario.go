@@ -27,8 +27,8 @@ type Scenario struct {
 	hypothetical     bool              // it did not happen
 	hypotheticalDays *hypotheticalDays // only for hypothetical days at a station
 
-	claims   map[uuid.UUID]*claims.ClaimRow        // by policy: the claim opened for it
-	paidRuns map[uuid.UUID][]adjudication.PaidDays // by policy: paid days at stations
+	claims   map[uuid.UUID]*claims.ClaimRow  // by policy: the claim opened for it
+	paidRuns map[uuid.UUID][]claims.PaidDays // by policy: paid days at stations
 }
 
 // hypotheticalDays adds hypothetical days to the reported days of a station.
@@ -127,7 +127,7 @@ func (sc *Scenario) evaluatePolicy(p *underwriting.PolicyRow) []Evaluation {
 // days those that would pay, or the last ones if none would.
 func (sc *Scenario) factsForPolicy(p *underwriting.PolicyRow) []trigger.Occurrence {
 	if sc.hypotheticalDays == nil {
-		return []trigger.Occurrence{adjudication.WithoutPaidDays(sc.Row, sc.Facts, sc.paidRuns[p.ID])}
+		return []trigger.Occurrence{claims.WithoutPaidDays(sc.Row, sc.Facts, sc.paidRuns[p.ID])}
 	}
 	definition := p.Cover.Trigger.Definition()
 	if definition == nil { // the policy covers nothing at a station
@@ -138,7 +138,7 @@ func (sc *Scenario) factsForPolicy(p *underwriting.PolicyRow) []trigger.Occurren
 		facts := trigger.Occurrence{
 			Source: sc.Row.Source, SourceEventID: sc.hypotheticalDays.EventID(o.First), SourceVersion: sc.Row.SourceVersion, Stage: trigger.Final, AtStation: &o,
 		}
-		facts = adjudication.WithoutPaidDays(sc.Row, facts, sc.paidRuns[p.ID])
+		facts = claims.WithoutPaidDays(sc.Row, facts, sc.paidRuns[p.ID])
 		all = append(all, facts)
 		if sc.evaluate()(p.Cover, p.CoverPeriod(), p.PayableFrom, facts).Met {
 			paying = append(paying, facts)

@@ -167,7 +167,7 @@ func (all scenarios) loadPolicies(ctx context.Context, db bun.IDB, ids []uuid.UU
 		return nil, nil
 	}
 	if atStations := all.filterRainfall(true); len(atStations) > 0 {
-		paid, err := adjudication.LoadPaidDays(ctx, db, policies)
+		paid, err := claims.LoadPaidDays(ctx, db, policies)
 		if err != nil {
 			return nil, err
 		}
