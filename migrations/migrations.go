@@ -58,6 +58,17 @@ func Apply(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 	return names, saveTransitions(ctx, lock)
 }
 
+// Newest returns the name of the newest migration of this release.
+func Newest() (string, error) {
+	found := migrate.NewMigrations()
+	if err := found.Discover(migrationFiles); err != nil {
+		return "", fmt.Errorf("read migrations: %w", err)
+	}
+	known := found.Sorted()
+	last := known[len(known)-1]
+	return last.Name + "_" + last.Comment, nil
+}
+
 func applyRiver(ctx context.Context, pool *pgxpool.Pool) error {
 	if _, err := pool.Exec(ctx, "create schema if not exists "+pgx.Identifier{RiverSchema}.Sanitize()); err != nil {
 		return err

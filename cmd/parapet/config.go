@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -14,6 +13,7 @@ import (
 	"time"
 
 	"github.com/caarlos0/env/v11"
+	"github.com/spf13/cobra"
 
 	"parapet/jobs"
 	"parapet/jobs/feed"
@@ -196,13 +196,35 @@ func settingRows(s settings) func(yield func(settingRow) bool) {
 	}
 }
 
-func printConfig(_ context.Context, args []string, out io.Writer) error {
-	if err := parseFlags(newFlagSet("config"), args); err != nil {
-		return err
+// newConfigCommand prints every setting, its value and its meaning.
+func newConfigCommand() *cobra.Command {
+	var format outputFormat
+	cmd := &cobra.Command{
+		Use: "config", Short: "print every setting, its value and its meaning", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return printConfig(format == formatJSON, cmd.OutOrStdout())
+		},
 	}
+	format.addFlag(cmd)
+	return cmd
+}
+
+func printConfig(asJSON bool, out io.Writer) error {
 	s, err := loadSettings()
 	if err != nil {
 		return err
+	}
+	if asJSON {
+		type setting struct {
+			Name  string `json:"name"`
+			Value string `json:"value"`
+			Help  string `json:"help"`
+		}
+		all := []setting{}
+		for r := range settingRows(s) {
+			all = append(all, setting{r.name, r.value, r.help})
+		}
+		return printJSON(out, all)
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	_, _ = fmt.Fprintln(table, "SETTING\tVALUE\tMEANING")

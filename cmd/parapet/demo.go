@@ -10,6 +10,8 @@ import (
 	"os"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/model/claims"
@@ -24,14 +26,18 @@ const (
 	demoTimeout = 2 * time.Minute
 )
 
-// runDemo acts as a partner over HTTP, from token to payout, and prints each step.
-func runDemo(ctx context.Context, args []string, out io.Writer) error {
+// newDemoCommand acts as a partner over HTTP, from token to payout, and prints each step.
+func newDemoCommand() *cobra.Command {
 	var keep bool
-	set := newFlagSet("demo")
-	set.BoolVar(&keep, "keep", false, "leave the server running afterwards")
-	if err := parseFlags(set, args); err != nil {
-		return err
+	cmd := &cobra.Command{
+		Use: "demo", Short: "play a policy's whole life over HTTP, from quote to payout", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), keep, cmd.OutOrStdout()) },
 	}
+	cmd.Flags().BoolVar(&keep, "keep", false, "leave the server running afterwards")
+	return cmd
+}
+
+func runDemo(ctx context.Context, keep bool, out io.Writer) error {
 	dir, err := os.MkdirTemp("", "parapet-demo-")
 	if err != nil {
 		return err

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
 
 	"parapet/model/hazard/trigger"
 )
@@ -28,10 +29,14 @@ type devOptions struct {
 	quiet         bool           // no log on standard error
 }
 
-// runDev runs the whole stack on this machine until it is interrupted.
-func runDev(ctx context.Context, args []string, out io.Writer) error {
+// newDevCommand runs the whole stack on this machine until it is interrupted.
+func newDevCommand() *cobra.Command {
 	var o devOptions
-	set := newFlagSet("dev")
+	cmd := &cobra.Command{
+		Use: "dev", Short: "run everything on this machine, with tokens and curl lines", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd.Context(), o, cmd.OutOrStdout()) },
+	}
+	set := cmd.Flags()
 	set.StringVar(&o.listen, "listen", "", "address of the API (default 127.0.0.1:8080, or a free port when that is taken)")
 	set.StringVar(&o.dataDir, "data-dir", "", "folder of database, attachments and keys (default: in your cache folder)")
 	set.BoolVar(&o.fresh, "fresh", false, "discard what an earlier run left in the folder")
@@ -43,11 +48,12 @@ func runDev(ctx context.Context, args []string, out io.Writer) error {
 		o.clockOffset = &offset
 		return err
 	})
-	if err := parseFlags(set, args); err != nil {
-		return err
-	}
+	return cmd
+}
+
+func runDev(ctx context.Context, o devOptions, out io.Writer) error {
 	if o.rateLimit != "on" && o.rateLimit != "off" {
-		return fmt.Errorf("--rate-limit=%s: use on or off", o.rateLimit)
+		return usageError{fmt.Errorf("--rate-limit=%s: use on or off", o.rateLimit)}
 	}
 	s, err := startStack(ctx, o)
 	if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
 
 	"parapet/model/kernel/seal"
 )
@@ -31,14 +32,23 @@ type checkResult struct {
 	Advice  string      `json:"advice,omitempty"` // what to do; empty when ok
 }
 
-// runDoctor checks everything serve needs, with the configuration serve would have. It
-// only writes a file that it removes again.
-func runDoctor(ctx context.Context, args []string, out io.Writer) error {
-	set := newFlagSet("doctor")
-	asJSON := set.Bool("json", false, "print a JSON list, for programs")
-	if err := parseFlags(set, args); err != nil {
-		return err
+// newDoctorCommand checks everything serve needs, with the configuration serve would have.
+// It only writes a file that it removes again.
+func newDoctorCommand() *cobra.Command {
+	var format outputFormat
+	var asJSON bool
+	cmd := &cobra.Command{
+		Use: "doctor", Short: "check the configuration and everything it names, and say what to do", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runDoctor(cmd.Context(), asJSON || format == formatJSON, cmd.OutOrStdout())
+		},
 	}
+	format.addFlag(cmd)
+	cmd.Flags().BoolVar(&asJSON, "json", false, "the same as --output json")
+	return cmd
+}
+
+func runDoctor(ctx context.Context, asJSON bool, out io.Writer) error {
 	var found []checkResult
 	s, err := loadSettings()
 	if err != nil {
@@ -46,7 +56,7 @@ func runDoctor(ctx context.Context, args []string, out io.Writer) error {
 	} else {
 		found = runChecks(ctx, s)
 	}
-	if err := printResults(out, found, *asJSON); err != nil {
+	if err := printResults(out, found, asJSON); err != nil {
 		return err
 	}
 	sick := 0

@@ -210,13 +210,13 @@ func TestDoctorExitCodeReflectsFailedChecks(t *testing.T) {
 	t.Setenv("DATABASE_URL", "")
 	t.Setenv("OIDC_ISSUER", "")
 	t.Setenv("PARAPET_FILES", t.TempDir())
-	require.ErrorContains(t, runDoctor(t.Context(), []string{"--json"}, &bytes.Buffer{}), "checks failed")
+	require.ErrorContains(t, runCommand(t.Context(), []string{"doctor", "--json"}, &bytes.Buffer{}), "checks failed")
 	t.Setenv("PARAPET_CONNECTIONS", "many")
 	var unread bytes.Buffer
-	require.Error(t, runDoctor(t.Context(), nil, &unread))
+	require.Error(t, runDoctor(t.Context(), false, &unread))
 	require.Contains(t, unread.String(), "PARAPET_CONNECTIONS: ")
 	t.Setenv("PARAPET_TYPO", "1")
 	var out bytes.Buffer
-	require.ErrorContains(t, runDoctor(t.Context(), nil, &out), "1 of 1 checks failed")
+	require.ErrorContains(t, runDoctor(t.Context(), false, &out), "1 of 1 checks failed")
 	require.Contains(t, out.String(), "PARAPET_TYPO")
 }

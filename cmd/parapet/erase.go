@@ -6,20 +6,27 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/spf13/cobra"
+
 	"parapet/model/operations/privacy"
 )
 
-// runErase removes a policyholder's personal data.
-func runErase(ctx context.Context, args []string, out io.Writer) error {
+// newEraseCommand removes a policyholder's personal data.
+func newEraseCommand() *cobra.Command {
 	var in privacy.ErasureRequest
-	set := newFlagSet("erase")
+	cmd := &cobra.Command{
+		Use: "erase", Short: "remove a policyholder's personal data; amounts and histories stay provable", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runErase(cmd.Context(), in, cmd.OutOrStdout()) },
+	}
+	set := cmd.Flags()
 	set.StringVar(&in.Partner, "partner", "", "the partner who sold the cover")
 	set.StringVar(&in.Email, "policyholder", "", "the e-mail address of the policyholder, as the partner gave it")
 	set.StringVar(&in.PolicyID, "policy", "", "or one policy of that partner, pol_…")
 	set.StringVar(&in.Reason, "reason", "", "why, for the audit log, without naming the person")
-	if err := parseFlags(set, args); err != nil {
-		return err
-	}
+	return cmd
+}
+
+func runErase(ctx context.Context, in privacy.ErasureRequest, out io.Writer) error {
 	s, err := loadSettings()
 	if err != nil {
 		return err

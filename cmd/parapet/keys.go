@@ -9,6 +9,8 @@ import (
 	"os/user"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"parapet/model"
 	"parapet/model/kernel/actor"
 )
@@ -22,25 +24,21 @@ func shellActor(doing string) actor.Actor {
 	return actor.Actor{Kind: actor.KindOperator, Name: name, Client: "parapet", Scopes: []actor.Scope{actor.ScopeOperator}, Operation: doing}
 }
 
-// runKeys seals stored secrets with the first key. Servers may run meanwhile.
-func runKeys(ctx context.Context, args []string, out io.Writer) error {
-	set := newFlagSet("keys rotate")
-	set.Usage = func() {
-		_, _ = fmt.Fprint(set.Output(), `parapet keys rotate seals every stored secret again with the first key of PARAPET_SEAL_KEYS.
+// newKeysCommand seals stored secrets with the first key. Servers may run meanwhile.
+func newKeysCommand() *cobra.Command {
+	return addVerbs(&cobra.Command{Use: "keys", Short: "rotate the keys that seal stored secrets"}, &cobra.Command{
+		Use: "rotate", Short: "seal every stored secret again with the first key", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runKeysRotate(cmd.Context(), cmd.OutOrStdout()) },
+		Long: `parapet keys rotate seals every stored secret again with the first key of PARAPET_SEAL_KEYS.
 
 1. Add the new key after the old one, k1:…,k2:…, and restart every process: now each can open what the new key seals.
 2. Put it first, k2:…,k1:…, and restart every process: now the new key seals new secrets.
 3. Run parapet keys rotate. You can interrupt it and run it again.
-4. When it says that no older key is needed, remove the old key. Partners' cursors of lists become invalid with it.
-`)
-	}
-	if len(args) == 0 || args[0] != "rotate" {
-		set.Usage()
-		return errors.New("use: parapet keys rotate")
-	}
-	if err := parseFlags(set, args[1:]); err != nil {
-		return err
-	}
+4. When it says that no older key is needed, remove the old key. Partners' cursors of lists become invalid with it.`,
+	})
+}
+
+func runKeysRotate(ctx context.Context, out io.Writer) error {
 	s, err := loadSettings()
 	if err != nil {
 		return err

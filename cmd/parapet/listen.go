@@ -6,7 +6,6 @@ import (
 	"crypto/sha256"
 	"encoding/base64"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"net/http"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
 
 	"parapet/jobs/webhook"
 	"parapet/model/kernel/actor"
@@ -45,28 +45,38 @@ const (
 	feedWaitSeconds = 30 // seconds that a feed request waits for an event
 )
 
-// runListen runs until it is interrupted.
-func runListen(ctx context.Context, args []string, out io.Writer) error {
-	l := &eventForwarder{client: &http.Client{Timeout: time.Minute}, out: out, token: tokenSource{scope: actor.ScopeEventsRead}}
+// newListenCommand forwards events until it is interrupted.
+func newListenCommand() *cobra.Command {
+	l := &eventForwarder{client: &http.Client{Timeout: time.Minute}, token: tokenSource{scope: actor.ScopeEventsRead}}
 	l.sender = &webhook.Sender{Now: time.Now, Client: &http.Client{
 		Timeout: webhook.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
-	set := newFlagSet("listen")
+	var secret string
+	var after int64
+	cmd := &cobra.Command{
+		Use: "listen", Short: "forward a partner's events, signed, to an address on this machine", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			l.out, l.hasStateFlag = cmd.OutOrStdout(), cmd.Flags().Changed("state")
+			return l.run(cmd.Context(), secret, after)
+		},
+	}
+	set := cmd.Flags()
 	set.StringVar(&l.server, "server", "http://127.0.0.1:8080", "origin of the API")
 	set.StringVar(&l.forward, "forward", "", "where to post the events, such as http://localhost:3000/hooks")
 	set.StringVar(&l.types, "types", "", "event types, separated by commas (default: all)")
 	set.StringVar(&l.stateFile, "state", "", "file that stores the position to continue from; none stores nothing (default: a file for these addresses and this client in the user's settings)")
-	after := set.Int64("after", -1, "forward the events after this sequence; 0: all (default: only new events)")
+	set.Int64Var(&after, "after", -1, "forward the events after this sequence; 0: all (default: only new events)")
 	l.token.addFlags(set)
-	secret := set.String("secret", "", "whsec_… secret to sign with (default: always the same one for an address)")
-	if err := parseFlags(set, args); err != nil {
-		return err
-	}
-	set.Visit(func(f *flag.Flag) { l.hasStateFlag = l.hasStateFlag || f.Name == "state" })
+	set.StringVar(&secret, "secret", "", "whsec_… secret to sign with (default: always the same one for an address)")
+	return cmd
+}
+
+// run forwards until ctx ends.
+func (l *eventForwarder) run(ctx context.Context, secret string, after int64) error {
 	if l.stateFile == "none" {
 		l.stateFile = ""
 	}
-	if err := l.prepareRun(ctx, *secret, *after); err != nil {
+	if err := l.prepareRun(ctx, secret, after); err != nil {
 		return err
 	}
 	return l.forwardEvents(ctx)

@@ -20,8 +20,6 @@ import (
 
 	standardwebhooks "github.com/standard-webhooks/standard-webhooks/libraries/go"
 	"github.com/stretchr/testify/require"
-
-	"parapet/model/kernel/actor"
 )
 
 // localReceiver is a developer's own server.
@@ -94,7 +92,7 @@ func TestListen(t *testing.T) {
 	listening := func(more ...string) (end func()) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
-		go func() { ended <- runListen(ctx, append(args, more...), mine) }()
+		go func() { ended <- runCommand(ctx, append([]string{"listen"}, append(args, more...)...), mine) }()
 		return func() { cancel(); require.NoError(t, <-ended, "Ctrl-C is no failure") }
 	}
 	arrived := func(kind string) func() bool {
@@ -135,12 +133,8 @@ func TestListen(t *testing.T) {
 func TestHelpPrintsNoToken(t *testing.T) {
 	t.Setenv("PARAPET_TOKEN", "sesame")
 	t.Setenv("PARAPET_CLIENT_SECRET", "sesame")
-	set := newFlagSet("listen")
 	var text strings.Builder
-	set.SetOutput(&text)
-	of := tokenSource{scope: actor.ScopeEventsRead}
-	of.addFlags(set)
-	set.PrintDefaults()
+	require.NoError(t, runCommand(t.Context(), []string{"listen", "--help"}, &text))
 	require.Contains(t, text.String(), "PARAPET_TOKEN")
 	require.NotContains(t, text.String(), "sesame")
 }
@@ -153,7 +147,7 @@ func TestListenReportsInvalidFlags(t *testing.T) {
 		"--secret":    {"--forward", "http://localhost:1", "--token", "x", "--secret", "whsec_short"},
 		"no argument": {"http://localhost:1"},
 	} {
-		require.ErrorContains(t, runListen(t.Context(), args, io.Discard), says)
+		require.ErrorContains(t, runCommand(t.Context(), append([]string{"listen"}, args...), io.Discard), says)
 	}
 }
 
@@ -183,7 +177,7 @@ func TestListenLosesNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan error, 1)
 		go func() {
-			ended <- runListen(ctx, []string{"--server", feed.URL, "--token", "x", "--forward", "http://" + address}, mine)
+			ended <- runCommand(ctx, []string{"listen", "--server", feed.URL, "--token", "x", "--forward", "http://" + address}, mine)
 		}()
 		return func() { cancel(); require.NoError(t, <-ended) }
 	}

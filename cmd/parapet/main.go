@@ -5,7 +5,6 @@ package main
 import (
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -14,34 +13,51 @@ import (
 	"syscall"
 	"time"
 
-	"parapet/model/kernel/apperr"
+	"github.com/spf13/cobra"
 )
 
-// command is one subcommand of the binary.
-type command struct {
-	name, summary string
-	run           func(ctx context.Context, args []string, out io.Writer) error
-}
+// The groups of commands in the help.
+const (
+	groupStart   = "start"
+	groupServer  = "server"
+	groupOperate = "operate"
+	groupProve   = "prove"
+)
 
-func allCommands() []command {
-	return []command{
-		{"serve", "serve the API and work jobs, configured by the environment", runServe},
-		{"migrate", "bring the database to the schema of this release", runMigrate},
-		{"dev", "run everything on this machine, with tokens and curl lines", runDev},
-		{"demo", "play a policy's whole life over HTTP, from quote to payout", runDemo},
-		{"observe", "record a hazard feed's file or address", runObserve},
-		{"statement", "write the movements of the ledger as CSV", runStatement},
-		{"verify-events", "prove that no event was changed, lost or cut off", runVerifyEvents},
-		{"verify", "compute a receipt of a quote or claim again, offline: verify receipt.json --keys FILE", runVerifyReceipt},
-		{"ops", "call an operation of operators on a running server; ops help lists them", runOps},
-		{"rail", "identities: list the banks; adopt: declare that a new address is the same bank; unseal: rewrite a file that the bank does not have", runRail},
-		{"restore", "handle a database that was restored from a backup: begin, finish, dismiss, status", runRestore},
-		{"doctor", "check the configuration and everything it names, and say what to do", runDoctor},
-		{"keys", "rotate: seal every stored secret again with the first key", runKeys},
-		{"erase", "remove a policyholder's personal data; amounts and histories stay provable", runErase},
-		{"listen", "forward a partner's events, signed, to an address on this machine", runListen},
-		{"config", "print every setting, its value and its meaning", printConfig},
+// newRootCommand returns the command line; results are written to out.
+func newRootCommand(out io.Writer) *cobra.Command {
+	root := &cobra.Command{
+		Use: "parapet", Args: cobra.ArbitraryArgs,
+		Long:         "parapet: parametric protection, from quote to payout\n\n" + exitCodeHelp,
+		SilenceUsage: true, SilenceErrors: true, SuggestionsMinimumDistance: 2,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return cmd.Help()
+			}
+			return unknownVerb(cmd, "command", args[0])
+		},
 	}
+	root.SetOut(out)
+	root.SetErr(out)
+	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		return usageError{fmt.Errorf("%w; %s --help lists the flags", err, cmd.CommandPath())}
+	})
+	for _, group := range []struct {
+		id, title string
+		commands  []*cobra.Command
+	}{
+		{groupStart, "Try it on this machine:", []*cobra.Command{newDemoCommand(), newDevCommand(), newListenCommand()}},
+		{groupServer, "Run the service:", []*cobra.Command{newServeCommand(), newMigrateCommand(), newConfigCommand(), newDoctorCommand(), newKeysCommand(), newRestoreCommand(), newVersionCommand()}},
+		{groupOperate, "Operate it:", []*cobra.Command{newOpsCommand(), newObserveCommand(), newRailCommand(), newStatementCommand(), newEraseCommand()}},
+		{groupProve, "Prove what it did:", []*cobra.Command{newVerifyReceiptCommand(), newVerifyEventsCommand()}},
+	} {
+		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
+		for _, command := range group.commands {
+			command.GroupID = group.id
+			root.AddCommand(command)
+		}
+	}
+	return root
 }
 
 func main() {
@@ -49,74 +65,49 @@ func main() {
 	tuneGC()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
-	if err := runCommand(ctx, os.Args[1:], os.Stdout); err != nil && !errors.Is(err, flag.ErrHelp) {
+	if err := runCommand(ctx, os.Args[1:], os.Stdout); err != nil {
 		fmt.Fprintln(os.Stderr, "parapet:", err)
 		os.Exit(exitCode(err))
 	}
 }
 
-// exitCode returns the exit code of a failed command.
-func exitCode(err error) int {
-	if errors.Is(err, errNotChecked) {
-		return exitNotChecked
-	}
-	return 1
-}
-
+// runCommand runs the command that args name, and writes its results to out.
 func runCommand(ctx context.Context, args []string, out io.Writer) error {
+	root := newRootCommand(out) //nolint:contextcheck // cobra passes the context
+	root.SetArgs(args)
+	return withFieldErrors(root.ExecuteContext(ctx))
+}
+
+// noArguments refuses arguments: a forgotten dash must not silently give a default.
+func noArguments(cmd *cobra.Command, args []string) error {
 	if len(args) > 0 {
-		for _, c := range allCommands() {
-			if c.name == args[0] {
-				return withFieldErrors(c.run(ctx, args[1:], out))
-			}
-		}
-	}
-	printUsage(out)
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
-		return nil
-	}
-	return fmt.Errorf("there is no command %q", args[0])
-}
-
-// withFieldErrors adds every field error of a domain error to its text for the terminal.
-func withFieldErrors(err error) error {
-	var known *apperr.Error
-	if !errors.As(err, &known) || len(known.Fields) == 0 {
-		return err
-	}
-	return withFields(err, known.Fields)
-}
-
-func withFields(err error, fields []apperr.FieldError) error {
-	var lines strings.Builder
-	for _, field := range fields {
-		lines.WriteString("\n  " + field.Pointer + ": " + field.Detail)
-	}
-	return fmt.Errorf("%w%s", err, lines.String())
-}
-
-func printUsage(out io.Writer) {
-	_, _ = fmt.Fprintln(out, "parapet: parametric protection, from quote to payout")
-	_, _ = fmt.Fprintln(out)
-	for _, c := range allCommands() {
-		_, _ = fmt.Fprintf(out, "  parapet %-13s %s\n", c.name, c.summary)
-	}
-	_, _ = fmt.Fprintln(out, "\nparapet COMMAND --help lists a command's flags.")
-}
-
-// newFlagSet prepares a command's flags. Stray arguments are an error, because a
-// forgotten dash must not silently give a default.
-func newFlagSet(name string) *flag.FlagSet {
-	set := flag.NewFlagSet("parapet "+name, flag.ContinueOnError)
-	return set
-}
-
-func parseFlags(set *flag.FlagSet, args []string) error {
-	if err := set.Parse(args); err != nil {
-		return err
-	}
-	if set.NArg() > 0 {
-		return fmt.Errorf("%s takes no argument %q", set.Name(), set.Arg(0))
+		return usageError{fmt.Errorf("%s takes no argument %q", cmd.CommandPath(), args[0])}
 	}
 	return nil
+}
+
+// addVerbs adds the verbs of a command, which does nothing without one.
+func addVerbs(parent *cobra.Command, verbs ...*cobra.Command) *cobra.Command {
+	parent.Args = cobra.ArbitraryArgs
+	parent.RunE = func(cmd *cobra.Command, args []string) error {
+		switch {
+		case len(args) == 0:
+			return errors.Join(cmd.Help(), usageError{fmt.Errorf("%s needs a verb", cmd.CommandPath())})
+		case args[0] == "help":
+			return cmd.Help()
+		}
+		return unknownVerb(cmd, "verb", args[0])
+	}
+	parent.SuggestionsMinimumDistance = 2
+	parent.AddCommand(verbs...)
+	return parent
+}
+
+// unknownVerb says which verbs are similar to one that a command does not have.
+func unknownVerb(cmd *cobra.Command, kind, verb string) error {
+	advice := cmd.CommandPath() + " --help lists them"
+	if similar := cmd.SuggestionsFor(verb); len(similar) > 0 {
+		advice = "did you mean " + strings.Join(similar, " or ") + "?"
+	}
+	return usageError{fmt.Errorf("there is no %s %q; %s", kind, verb, advice)}
 }

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/model"
@@ -18,43 +20,38 @@ import (
 	"parapet/model/kernel/store"
 )
 
-// replayFlag is --replay-now or --replay-now=EVENT_ID.
-type replayFlag struct {
-	isSet bool
-	event string
+// observeOptions are the flags of parapet observe.
+type observeOptions struct {
+	source string
+	replay string // an event's id, lastEvent, or empty
+	wait   bool
 }
 
-func (r *replayFlag) String() string   { return r.event }
-func (r *replayFlag) IsBoolFlag() bool { return true }
-func (r *replayFlag) Set(text string) error {
-	r.isSet = text != "false"
-	if text != "true" && text != "false" {
-		r.event = text
+// lastEvent is the value of --replay-now without an event.
+const lastEvent = "last"
+
+// newObserveCommand records a file or an address of a hazard source.
+func newObserveCommand() *cobra.Command {
+	var o observeOptions
+	cmd := &cobra.Command{
+		Use: "observe FILE|URL --source SOURCE", Short: "record a hazard feed's file or address", Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || !slices.Contains(feed.Sources(), o.source) {
+				return usageError{fmt.Errorf("name one file or address, and --source with one of %s", strings.Join(feed.Sources(), ", "))}
+			}
+			return runObserve(cmd.Context(), o, args[0], cmd.OutOrStdout())
+		},
 	}
-	return nil
+	set := cmd.Flags()
+	set.StringVar(&o.source, "source", "", "the source of the file: "+strings.Join(feed.Sources(), ", "))
+	set.StringVar(&o.replay, "replay-now", "", "re-date a historical file so that an event happens now: --replay-now=`EVENT_ID`; --replay-now alone takes the last one")
+	set.Lookup("replay-now").NoOptDefVal = lastEvent
+	set.BoolVar(&o.wait, "wait", false, "wait until the workers of the server have decided what the file affects, and print the sums by partner and currency")
+	return cmd
 }
 
-// runObserve records a file or an address of a hazard source.
-func runObserve(ctx context.Context, args []string, out io.Writer) error {
-	var source string
-	var replay replayFlag
-	var wait bool
-	set := newFlagSet("observe")
-	set.StringVar(&source, "source", "", "the source of the file: "+strings.Join(feed.Sources(), ", "))
-	set.Var(&replay, "replay-now", "re-date a historical file so that an event (default: the last) happens now: --replay-now=EVENT_ID")
-	set.BoolVar(&wait, "wait", false, "wait until the workers of the server have decided what the file affects, and print the sums by partner and currency")
-	set.Usage = func() {
-		_, _ = fmt.Fprintln(set.Output(), "parapet observe --source SOURCE [--replay-now[=EVENT_ID]] [--wait] FILE|URL")
-		set.PrintDefaults()
-	}
-	if err := set.Parse(args); err != nil {
-		return err
-	}
-	if set.NArg() != 1 || !slices.Contains(feed.Sources(), source) {
-		set.Usage()
-		return fmt.Errorf("name one file or address, and --source with one of %s", strings.Join(feed.Sources(), ", "))
-	}
-	file, err := readFileOrURL(ctx, set.Arg(0))
+func runObserve(ctx context.Context, o observeOptions, from string, out io.Writer) error {
+	file, err := readFileOrURL(ctx, from)
 	if err != nil {
 		return err
 	}
@@ -64,19 +61,19 @@ func runObserve(ctx context.Context, args []string, out io.Writer) error {
 	}
 	defer done()
 	var began time.Time
-	if wait {
+	if o.wait {
 		if began, err = service.Progress.Now(ctx); err != nil {
 			return err
 		}
 	}
 	var seen jobs.IngestResult
-	if replay.isSet {
-		seen, err = jobs.ReplayFile(ctx, service, source, file, replay.event)
+	if o.replay != "" {
+		seen, err = jobs.ReplayFile(ctx, service, o.source, file, strings.TrimPrefix(o.replay, lastEvent))
 	} else {
-		seen, err = jobs.IngestFile(ctx, service, source, file)
+		seen, err = jobs.IngestFile(ctx, service, o.source, file)
 	}
 	printObserved(out, seen)
-	if err == nil && wait {
+	if err == nil && o.wait {
 		err = waitForDecisions(ctx, service.Progress, began, out)
 	}
 	if err == nil && len(seen.Problems) > 0 {

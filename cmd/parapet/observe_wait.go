@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -112,16 +111,6 @@ func (t progressTotal) bar() string {
 		full = int(min(barWidth*t.decided/max(t.candidates, 1), barWidth-1))
 	}
 	return "[" + strings.Repeat("#", full) + strings.Repeat(".", barWidth-full) + "]"
-}
-
-// isTerminal reports whether a writer is a terminal.
-func isTerminal(out io.Writer) bool {
-	file, isFile := out.(*os.File)
-	if !isFile {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
 }
 
 // printTotals prints the sums by partner and currency. Amounts are in minor units.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"maps"
@@ -13,11 +12,11 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"text/tabwriter"
 	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/spf13/cobra"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/model/kernel/actor"
@@ -28,39 +27,56 @@ import (
 // waiting for payouts in flight after a minute.
 const operationTimeout = 90 * time.Second
 
-// runOps calls one operation of a running server and prints its response as JSON.
-func runOps(ctx context.Context, args []string, out io.Writer) error {
+// newOpsCommand calls operations of a running server.
+func newOpsCommand() *cobra.Command {
+	ops := &cobra.Command{
+		Use: "ops", Short: "call an operation of operators on a running server",
+		Long: "parapet ops VERB --server URL --token TOKEN [flags] calls an operation of a running server.\n\n" + fileArgumentHelp,
+	}
+	ops.AddGroup(&cobra.Group{ID: "mutation", Title: "Change:"}, &cobra.Group{ID: "query", Title: "Read:"})
 	all := operatorVerbs()
-	if len(args) == 0 || args[0] == "help" || args[0] == "-h" || args[0] == "--help" {
-		return printVerbs(out, all)
+	for _, name := range slices.Sorted(maps.Keys(all)) {
+		verb := newOperationCommand(name, all[name])
+		verb.GroupID = all[name].keyword
+		ops.AddCommand(verb)
 	}
-	v, known := all[args[0]]
-	if !known {
-		return fmt.Errorf("there is no verb %q; parapet ops help lists them", args[0])
-	}
-	call := &opsCall{operatorVerb: v, values: map[string]any{}, tokenSource: tokenSource{scope: actor.ScopeOperator}}
-	set := call.newFlagSet(args[0])
-	if err := parseFlags(set, args[1:]); err != nil {
-		return err
-	}
-	if missing := v.missingFlags(call.values); len(missing) > 0 {
-		return fmt.Errorf("%s needs %s; parapet ops %s --help describes them", args[0], strings.Join(missing, ", "), args[0])
-	}
-	return call.sendOperation(ctx, out)
+	return addVerbs(ops)
 }
 
-func printVerbs(out io.Writer, all map[string]operatorVerb) error {
-	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintln(table, "parapet ops VERB --server URL --token TOKEN [flags]; parapet ops VERB --help lists its flags.")
-	for _, keyword := range []string{"mutation", "query"} {
-		_, _ = fmt.Fprintln(table)
-		for _, name := range slices.Sorted(maps.Keys(all)) {
-			if v := all[name]; v.keyword == keyword {
-				_, _ = fmt.Fprintf(table, "  %s\t%s\n", name, firstSentence(v.field.Description))
+// newOperationCommand calls one operation and prints its response.
+func newOperationCommand(name string, v operatorVerb) *cobra.Command {
+	call := &opsCall{operatorVerb: v, values: map[string]any{}, tokenSource: tokenSource{scope: actor.ScopeOperator}}
+	cmd := &cobra.Command{
+		Use: name, Short: firstSentence(v.field.Description), Args: noArguments,
+		Long: strings.Join(strings.Fields(v.field.Description), " ") + "\n\n" + fileArgumentHelp,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if missing := v.missingFlags(call.values); len(missing) > 0 {
+				return usageError{fmt.Errorf("%s needs %s; %s --help describes them", name, strings.Join(missing, ", "), cmd.CommandPath())}
 			}
-		}
+			return call.sendOperation(cmd.Context(), cmd.OutOrStdout())
+		},
 	}
-	return table.Flush()
+	call.addFlags(cmd)
+	return cmd
+}
+
+// fileArgumentHelp describes readArgument.
+const fileArgumentHelp = "A value that begins with @ is read from the file of that name, @- from standard input; @@ stands for one @."
+
+// readArgument returns the value of a flag: the text itself, or that of a file.
+func readArgument(text string) (string, error) {
+	name, isFile := strings.CutPrefix(text, "@")
+	switch {
+	case !isFile:
+		return text, nil
+	case strings.HasPrefix(name, "@"):
+		return name, nil
+	case name == "-":
+		read, err := io.ReadAll(os.Stdin)
+		return string(read), err
+	}
+	read, err := os.ReadFile(name) //nolint:gosec // the operator chooses the file
+	return string(read), err
 }
 
 func firstSentence(text string) string {
@@ -75,21 +91,25 @@ type opsCall struct {
 
 	values    map[string]any
 	selection string
+	format    outputFormat
 }
 
-func (c *opsCall) newFlagSet(name string) *flag.FlagSet {
-	set := newFlagSet("ops " + name)
+func (c *opsCall) addFlags(cmd *cobra.Command) {
+	set := cmd.Flags()
 	set.StringVar(&c.server, "server", "", "origin of the server, https://api.example.com; PARAPET_SERVER")
-	c.addFlags(set)
+	c.tokenSource.addFlags(set)
+	c.format.addFlag(cmd)
 	set.StringVar(&c.selection, "select", "", "the fields of the answer to print, as GraphQL: '{ claim { id status } }'")
 	for _, member := range c.inputMembers() {
 		set.Func(kebabCase(member.Name), c.typeHelp(member.Type)+". "+strings.Join(strings.Fields(member.Description), " "), func(text string) error {
-			value, err := c.parseValue(member.Type, text)
-			c.values[member.Name] = value
+			text, err := readArgument(text)
+			if err != nil {
+				return err
+			}
+			c.values[member.Name], err = c.parseValue(member.Type, text)
 			return err
 		})
 	}
-	return set
 }
 
 // buildDocument returns the GraphQL document with all arguments as variables.
@@ -139,7 +159,7 @@ func (c *opsCall) buildSelection(def *ast.Definition, depth int) string {
 func (c *opsCall) sendOperation(ctx context.Context, out io.Writer) error {
 	server := strings.TrimSuffix(cmp.Or(c.server, os.Getenv("PARAPET_SERVER")), "/")
 	if origin, err := url.Parse(server); err != nil || origin.Host == "" {
-		return errors.New("name the server by --server, such as https://api.example.com")
+		return usageError{errors.New("name the server by --server, such as https://api.example.com")}
 	}
 	if err := c.configure(server, &http.Client{Timeout: operationTimeout}); err != nil {
 		return err
@@ -182,10 +202,7 @@ func (c *opsCall) printAnswer(status int, answer []byte, out io.Writer) error {
 		return fmt.Errorf("%s answers %d %s, and not as GraphQL does: is it the server's origin?", c.server, status, http.StatusText(status))
 	}
 	if text := said.Data[c.field.Name]; len(text) > 0 && (text.Kind() != 'n' || len(said.Errors) == 0) { // print the result even if parts failed
-		if err := text.Indent(jsontext.WithIndent("  ")); err != nil {
-			return err
-		}
-		if _, err := fmt.Fprintln(out, text); err != nil {
+		if err := c.format.print(out, text); err != nil {
 			return err
 		}
 	}
@@ -194,5 +211,5 @@ func (c *opsCall) printAnswer(status int, answer []byte, out io.Writer) error {
 	}
 	e := said.Errors[0]
 	err := fmt.Errorf("%s: %s (request %s)", e.Extensions.Code, e.Message, e.Extensions.RequestID)
-	return withFields(err, e.Extensions.Errors)
+	return operationError{withFields(err, e.Extensions.Errors)}
 }

@@ -14,7 +14,7 @@ func (w *testStack) runOps(t *testing.T, args ...string) (string, error) {
 	client := w.seedClients()[2]
 	require.Equal(t, "operator", client.ID)
 	var out bytes.Buffer
-	err := runOps(t.Context(), append(args, "--server", w.info.BaseURL, "--client-id", client.ID, "--client-secret", client.Secret), &out)
+	err := runCommand(t.Context(), append([]string{"ops"}, append(args, "--server", w.info.BaseURL, "--client-id", client.ID, "--client-secret", client.Secret)...), &out)
 	return out.String(), err
 }
 
@@ -65,7 +65,7 @@ func TestOpsCallsOperatorMutations(t *testing.T) {
 		"name=value":                  {"partners", "--token-param", "resource", "--token", "x", "--server", w.info.BaseURL},
 		"get a token: 401 ":           {"partners", "--server", w.info.BaseURL, "--client-id", "operator", "--client-secret", "wrong"},
 	} {
-		require.ErrorContains(t, runOps(t.Context(), args, &bytes.Buffer{}), missing)
+		require.ErrorContains(t, runCommand(t.Context(), append([]string{"ops"}, args...), &bytes.Buffer{}), missing)
 	}
 	w.runEveryQuery(t)
 }
@@ -106,7 +106,7 @@ func TestOpsHelpDescribesFlags(t *testing.T) {
 func TestEveryVerbIsListed(t *testing.T) {
 	t.Parallel()
 	var out bytes.Buffer
-	require.NoError(t, runOps(t.Context(), []string{"help"}, &out))
+	require.NoError(t, runCommand(t.Context(), []string{"ops", "help"}, &out))
 	for name, v := range operatorVerbs() {
 		require.Contains(t, out.String(), "  "+name+" ")
 		require.NotEmpty(t, firstSentence(v.field.Description))

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/spf13/cobra"
 
 	"parapet/internal/filestore"
 	"parapet/jobs"
@@ -145,29 +146,29 @@ func (a *app) railHandlers() map[string]http.Handler {
 	return map[string]http.Handler{httprail.NoticePath: payment.NoticeHandler(notices.HTTPRecorder())}
 }
 
-// runRail lists the banks to which orders were sent and declares two of them to be one,
-// with the API operations of the same name; unseal works on the database directly.
-func runRail(ctx context.Context, args []string, out io.Writer) error {
-	if len(args) > 0 && args[0] == "unseal" {
-		return unsealCommand(ctx, args[1:], out)
-	}
-	operations := map[string]string{"identities": "rail-identities", "adopt": "adopt-rail"}
-	if len(args) == 0 || operations[args[0]] == "" {
-		return errors.New("use rail identities, rail adopt or rail unseal; rail adopt --help lists its flags")
-	}
-	return runOps(ctx, append([]string{operations[args[0]]}, args[1:]...), out)
+// newRailCommand lists the banks to which orders were sent and declares two of them to be
+// one, with the API operations of the same name; unseal works on the database directly.
+func newRailCommand() *cobra.Command {
+	all := operatorVerbs()
+	return addVerbs(&cobra.Command{Use: "rail", Short: "handle the banks to which orders were sent"},
+		newOperationCommand("identities", all["rail-identities"]), newOperationCommand("adopt", all["adopt-rail"]), newUnsealCommand())
 }
 
-// unsealCommand allows a file that the bank does not have to be written again with other
-// orders.
-func unsealCommand(ctx context.Context, args []string, out io.Writer) error {
+// newUnsealCommand allows a file that the bank does not have to be written again with
+// other orders.
+func newUnsealCommand() *cobra.Command {
 	var in controls.UnsealRequest
-	set := newFlagSet("rail unseal")
+	cmd := &cobra.Command{
+		Use: "unseal", Short: "rewrite a file that the bank does not have", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runUnseal(cmd.Context(), in, cmd.OutOrStdout()) },
+	}
+	set := cmd.Flags()
 	set.StringVar(&in.Batch, "batch", "", "the file's name without its extension, such as PPT-20261122-0123456789AB")
 	set.StringVar(&in.Reason, "reason", "", "who at the bank said that it does not have the file, for the audit log")
-	if err := parseFlags(set, args); err != nil {
-		return err
-	}
+	return cmd
+}
+
+func runUnseal(ctx context.Context, in controls.UnsealRequest, out io.Writer) error {
 	service, closeDomain, err := openWithFiles(ctx)
 	if err != nil {
 		return err

@@ -2,10 +2,11 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"time"
+
+	"github.com/spf13/cobra"
 
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
@@ -17,15 +18,9 @@ import (
 	"parapet/model/payouts/controls"
 )
 
-const restoreUsage = `A database that was restored from a backup has forgotten payouts that were made. Servers notice it and send none.
+const restoreHelp = `A database that was restored from a backup has forgotten payouts that were made. Servers notice it and send none.
 
-  parapet restore status                  why servers suspect a restore
-  parapet restore begin --reason "…"      it was restored: run this before any worker starts
-  parapet restore finish --reason "…"     the rail's reports are applied and every unknown payment in them is clarified
-  parapet restore dismiss --reason "…"    it was not restored: nothing was lost, as after the promotion of a synchronous standby
-
-RUNBOOK.md, "Restore from a backup", has every step.
-`
+RUNBOOK.md, "Restore from a backup", has every step.`
 
 // restoreVerbs maps the steps of a restore to their operation and to the advice on the
 // next step.
@@ -38,40 +33,51 @@ var restoreVerbs = map[string]struct {
 	"dismiss": {(*operations.Service).DismissRestore, "payouts are sent again, unless they were stopped before"},
 }
 
-// runRestore handles a database that was restored from a backup. It works on the database
-// directly because no server runs yet.
-func runRestore(ctx context.Context, args []string, out io.Writer) error {
-	if len(args) == 0 || args[0] != "status" && restoreVerbs[args[0]].run == nil {
-		_, _ = fmt.Fprint(out, restoreUsage)
-		return errors.New("use: parapet restore status, begin, finish or dismiss")
-	}
+// newRestoreCommand handles a database that was restored from a backup. It works on the
+// database directly because no server runs yet.
+func newRestoreCommand() *cobra.Command {
+	return addVerbs(&cobra.Command{Use: "restore", Short: "handle a database that was restored from a backup", Long: restoreHelp},
+		newRestoreVerb("status", "say why servers suspect a restore"),
+		newRestoreVerb("begin", "it was restored: run this before any worker starts"),
+		newRestoreVerb("finish", "the rail's reports are applied and every unknown payment in them is clarified"),
+		newRestoreVerb("dismiss", "it was not restored: nothing was lost, as after the promotion of a synchronous standby"))
+}
+
+func newRestoreVerb(verb, short string) *cobra.Command {
 	var in operations.RestoreRequest
-	set := newFlagSet("restore " + args[0])
-	if args[0] != "status" {
+	cmd := &cobra.Command{
+		Use: verb, Short: short, Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runRestore(cmd.Context(), verb, in, cmd.OutOrStdout())
+		},
+	}
+	set := cmd.Flags()
+	if verb != "status" {
 		set.StringVar(&in.Reason, "reason", "", "why, for the audit log")
 	}
-	if args[0] == "finish" || args[0] == "dismiss" {
+	if verb == "finish" || verb == "dismiss" {
 		set.BoolVar(&in.WithoutReports, "without-reports", false, "the bank's statement was compared by hand, because the rail does not report what it paid, or not yet")
 	}
-	if args[0] == "finish" {
+	if verb == "finish" {
 		set.Func("accept-day", "`DAY` without a report, as the refusal names it, that you compared with the bank's statement by hand; repeatable", func(day string) error {
 			in.AcceptedDays = append(in.AcceptedDays, day)
 			return nil
 		})
 	}
-	if err := parseFlags(set, args[1:]); err != nil {
-		return err
-	}
+	return cmd
+}
+
+func runRestore(ctx context.Context, verb string, in operations.RestoreRequest, out io.Writer) error {
 	s, err := loadSettings()
 	if err != nil {
 		return err
 	}
 	able := s.reportCapabilities()
-	if args[0] == "finish" && able.ReportsReturnsOnly && !in.WithoutReports {
+	if verb == "finish" && able.ReportsReturnsOnly && !in.WithoutReports {
 		return fmt.Errorf("the reports of %s show only what came back: compare the bank's statement with parapet ops payouts, then add --without-reports", s.Rail)
 	}
 	in.SettlementDelay = able.SettlementDelay
-	if args[0] == "finish" {
+	if verb == "finish" {
 		payment, err := (&app{settings: s, egressGuard: egress.New(egress.Config{Loopback: s.Loopback})}).openRail()
 		if err != nil {
 			return err
@@ -83,14 +89,14 @@ func runRestore(ctx context.Context, args []string, out io.Writer) error {
 		return err
 	}
 	defer closeDomain()
-	if args[0] == "status" {
+	if verb == "status" {
 		return printRestoreStatus(ctx, service, out)
 	}
-	restore, err := restoreVerbs[args[0]].run(service.Operations, ctx, shellActor("restore "+args[0]), in)
+	restore, err := restoreVerbs[verb].run(service.Operations, ctx, shellActor("restore "+verb), in)
 	if err != nil {
 		return err
 	}
-	_, _ = fmt.Fprintf(out, "noticed at %s: %s\n%s\n", restore.NoticedAt.Format(time.RFC3339), restore.Evidence, restoreVerbs[args[0]].next)
+	_, _ = fmt.Fprintf(out, "noticed at %s: %s\n%s\n", restore.NoticedAt.Format(time.RFC3339), restore.Evidence, restoreVerbs[verb].next)
 	return nil
 }
 

@@ -11,17 +11,23 @@ import (
 	"os"
 	"slices"
 
+	"github.com/spf13/cobra"
+
 	"parapet/jobs/rail"
 	"parapet/migrations"
 	"parapet/model/kernel/store"
 )
 
-// runServe runs the service with the configuration of the environment. It applies no
-// migrations: the database must already have this release's schema.
-func runServe(ctx context.Context, args []string, _ io.Writer) error {
-	if err := parseFlags(newFlagSet("serve"), args); err != nil {
-		return err
+// newServeCommand runs the service with the configuration of the environment. It applies
+// no migrations: the database must already have this release's schema.
+func newServeCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "serve", Short: "serve the API and work jobs, configured by the environment", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context()) },
 	}
+}
+
+func runServe(ctx context.Context) error {
 	s, err := loadSettings()
 	if err != nil {
 		return err
@@ -117,11 +123,15 @@ func (s settings) checkComplete() error {
 	return errors.Join(append(missing, err)...)
 }
 
-// runMigrate migrates the database to this release's schema.
-func runMigrate(ctx context.Context, args []string, out io.Writer) error {
-	if err := parseFlags(newFlagSet("migrate"), args); err != nil {
-		return err
+// newMigrateCommand migrates the database to this release's schema.
+func newMigrateCommand() *cobra.Command {
+	return &cobra.Command{
+		Use: "migrate", Short: "bring the database to the schema of this release", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error { return runMigrate(cmd.Context(), cmd.OutOrStdout()) },
 	}
+}
+
+func runMigrate(ctx context.Context, out io.Writer) error {
 	s, err := loadSettings()
 	if err != nil {
 		return err

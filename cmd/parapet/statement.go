@@ -6,24 +6,34 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"parapet/model/kernel/actor"
 	"parapet/model/ledger"
 )
 
-// runStatement writes the movements of the ledger in any number.
-func runStatement(ctx context.Context, args []string, out io.Writer) error {
-	set := newFlagSet("statement")
+// newStatementCommand writes the movements of the ledger in any number.
+func newStatementCommand() *cobra.Command {
 	var f ledger.Filter
+	var from, to string
+	cmd := &cobra.Command{
+		Use: "statement", Short: "write the movements of the ledger as CSV", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runStatement(cmd.Context(), f, from, to, cmd.OutOrStdout())
+		},
+	}
+	set := cmd.Flags()
 	set.StringVar(&f.Partner, "partner", "", "the partner of the statement (default: all partners)")
 	set.StringVar(&f.PolicyID, "policy", "", "only entries of this policy")
 	set.StringVar(&f.Currency, "currency", "", "only entries of this ISO 4217 currency")
-	from := set.String("from", "", "the start, included: a day in UTC such as 2026-01-31, or RFC 3339 (default: the first entry)")
-	to := set.String("to", "", "the end, not included (default: now)")
-	if err := parseFlags(set, args); err != nil {
-		return err
-	}
+	set.StringVar(&from, "from", "", "the start, included: a day in UTC such as 2026-01-31, or RFC 3339 (default: the first entry)")
+	set.StringVar(&to, "to", "", "the end, not included (default: now)")
+	return cmd
+}
+
+func runStatement(ctx context.Context, f ledger.Filter, from, to string, out io.Writer) error {
 	var bounds [2]*time.Time
-	for i, text := range []string{*from, *to} {
+	for i, text := range []string{from, to} {
 		if text == "" {
 			continue
 		}
@@ -32,7 +42,7 @@ func runStatement(ctx context.Context, args []string, out io.Writer) error {
 			at, err = time.Parse(time.RFC3339, text)
 		}
 		if err != nil {
-			return fmt.Errorf("%q is neither a day nor a time; write 2026-01-31 or 2026-01-31T12:00:00Z", text)
+			return usageError{fmt.Errorf("%q is neither a day nor a time; write 2026-01-31 or 2026-01-31T12:00:00Z", text)}
 		}
 		bounds[i] = &at
 	}

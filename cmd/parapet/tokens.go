@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/base64"
 	"errors"
-	"flag"
 	"fmt"
 	"maps"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/go-json-experiment/json"
+	"github.com/spf13/pflag"
 	"golang.org/x/oauth2"
 	"golang.org/x/oauth2/clientcredentials"
 
@@ -35,7 +35,7 @@ type tokenSource struct {
 }
 
 // addFlags adds the flags that select the token.
-func (t *tokenSource) addFlags(set *flag.FlagSet) {
+func (t *tokenSource) addFlags(set *pflag.FlagSet) {
 	t.authParams = url.Values{}
 	set.StringVar(&t.fixedToken, "token", "", fmt.Sprintf("access token with the scope %s; put it in PARAPET_TOKEN to keep it out of the process list", t.scope))
 	set.StringVar(&t.clientID, "client-id", "", "OAuth client that fetches tokens, instead of --token")

@@ -8,18 +8,27 @@ import (
 	"io"
 	"time"
 
+	"github.com/spf13/cobra"
+
 	"parapet/model"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 )
 
-// runVerifyEvents verifies the hash chains of partners' events from the database.
-func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
-	set := newFlagSet("verify-events")
-	only := set.String("partner", "", "the partner whose history to verify (default: all partners)")
-	if err := parseFlags(set, args); err != nil {
-		return err
+// newVerifyEventsCommand verifies the hash chains of partners' events from the database.
+func newVerifyEventsCommand() *cobra.Command {
+	var partner string
+	cmd := &cobra.Command{
+		Use: "verify-events", Short: "prove that no event was changed, lost or cut off", Args: noArguments,
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			return runVerifyEvents(cmd.Context(), partner, cmd.OutOrStdout())
+		},
 	}
+	cmd.Flags().StringVar(&partner, "partner", "", "the partner whose history to verify (default: all partners)")
+	return cmd
+}
+
+func runVerifyEvents(ctx context.Context, only string, out io.Writer) error {
 	s, err := loadSettings()
 	if err != nil {
 		return err
@@ -38,8 +47,8 @@ func runVerifyEvents(ctx context.Context, args []string, out io.Writer) error {
 	}
 	_, _ = fmt.Fprintf(out, "checkpoints are signed with Ed25519, public key %s\n", base64.StdEncoding.EncodeToString(key))
 	var intact bool
-	if *only != "" {
-		intact, err = verifyPartner(ctx, service, *only, out)
+	if only != "" {
+		intact, err = verifyPartner(ctx, service, only, out)
 	} else {
 		intact, err = verifyAllPartners(ctx, service, out)
 	}

@@ -1,13 +1,14 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
 	"os"
 	"slices"
 	"strings"
+
+	"github.com/spf13/cobra"
 
 	"parapet/model/hazard"
 	"parapet/model/receipts/receipt"
@@ -17,25 +18,25 @@ import (
 // computed. Its exit code is exitNotChecked.
 var errNotChecked = errors.New("right as far as it was checked")
 
-// exitNotChecked is the exit code of a receipt that was checked in part.
-const exitNotChecked = 3
+// newVerifyReceiptCommand verifies a receipt without network, database or settings.
+func newVerifyReceiptCommand() *cobra.Command {
+	var keys, pin string
+	cmd := &cobra.Command{
+		Use: "verify RECEIPT.json", Short: "compute a receipt of a quote or claim again, offline", Args: cobra.ArbitraryArgs,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) != 1 || (keys == "") == (pin == "") {
+				return usageError{errors.New("use: parapet verify receipt.json --keys FILE, or --pin THUMBPRINT")}
+			}
+			return runVerifyReceipt(args[0], keys, pin, cmd.OutOrStdout())
+		},
+	}
+	cmd.Flags().StringVar(&keys, "keys", "", "`FILE` with the server's keys, from /.well-known/parapet-receipt-keys.json")
+	cmd.Flags().StringVar(&pin, "pin", "", "`THUMBPRINT` (RFC 7638) of the one key that is trusted")
+	return cmd
+}
 
-// runVerifyReceipt verifies a receipt without network, database or settings.
-func runVerifyReceipt(_ context.Context, args []string, out io.Writer) error {
-	set := newFlagSet("verify")
-	keys := set.String("keys", "", "file with the server's keys, from /.well-known/parapet-receipt-keys.json")
-	pin := set.String("pin", "", "thumbprint (RFC 7638) of the one key that is trusted")
-	file := ""
-	if len(args) > 0 && args[0] != "" && args[0][0] != '-' {
-		file, args = args[0], args[1:]
-	}
-	if err := parseFlags(set, args); err != nil {
-		return err
-	}
-	if file == "" || (*keys == "") == (*pin == "") {
-		return errors.New("use: parapet verify receipt.json --keys FILE, or --pin THUMBPRINT")
-	}
-	trust, err := readTrust(*keys, *pin)
+func runVerifyReceipt(file, keys, pin string, out io.Writer) error {
+	trust, err := readTrust(keys, pin)
 	if err != nil {
 		return err
 	}

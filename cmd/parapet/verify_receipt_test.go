@@ -20,7 +20,7 @@ import (
 // verifyReceipt runs parapet verify and returns what it prints.
 func verifyReceipt(args ...string) (string, error) {
 	var out bytes.Buffer
-	err := runVerifyReceipt(context.Background(), args, &out)
+	err := runCommand(context.Background(), append([]string{"verify"}, args...), &out)
 	return out.String(), err
 }
 
@@ -68,10 +68,15 @@ func TestVerifyReceiptOffline(t *testing.T) {
 	require.Equal(t, exitNotChecked, exitCode(err))
 	require.Contains(t, out, "NOT CHECKED /basis")
 	require.ErrorContains(t, err, "data with the digest sha256:00")
-	for _, args := range [][]string{{}, {file}, {file, "--keys", keys, "--pin", "x"}, {file, "--keys", file}, {keys, "--keys", keys}} {
-		_, err := verifyReceipt(args...)
-		require.Error(t, err)
-		require.Equal(t, 1, exitCode(errors.Join(err)))
+	for want, all := range map[int][][]string{
+		exitUsage:  {{}, {file}, {file, "--keys", keys, "--pin", "x"}},
+		exitFailed: {{file, "--keys", file}, {keys, "--keys", keys}},
+	} {
+		for _, args := range all {
+			_, err := verifyReceipt(args...)
+			require.Error(t, err)
+			require.Equal(t, want, exitCode(errors.Join(err)))
+		}
 	}
 }
 
