@@ -9,7 +9,7 @@ GO_TEST := go test -timeout=15m
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev build test test/race test/prices test/interop mutants mutants/named chaos lint format generate verify bench bench/book bench/storm bench/compare book clean postgres
+.PHONY: help demo dev build console test test/race test/prices test/interop mutants mutants/named chaos lint format generate verify bench bench/book bench/storm bench/compare book clean postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -76,13 +76,17 @@ generate: postgres ## write what is generated anew: the GraphQL server, the gold
 	go test -count=1 -run='^(TestGolden|TestEventCatalogue)$$' ./rest -update
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update
 
+console: ## check and build the web console into console/dist; needs Node 20.19 or newer
+	@cd console && { cmp -s package-lock.json node_modules/.installed || { npm ci --silent --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; }
+	@cd console && npm run --silent check && npm run --silent build
+
 verify: postgres ## check that the generated documents, go.mod and the house rules are as committed
 	go test -count=1 -run='^(TestEveryDescriptionIsWrittenOnce|TestGolden|TestEventCatalogue|TestCommittedDocument|TestExamplesMatchTheirSchemas)$$' ./rest
 	go mod tidy -diff
 	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); go tool gqlgen generate; \
 		test "$$before" = "$$(graph)" || { echo "graph/ is not what gqlgen makes of the schema: see what it has just changed, and commit it" >&2; exit 1; }
 	@! find graph/unbound -name '*.go' 2>/dev/null | grep . || { echo "graph/unbound holds types of the schema without a Go type: bind them in gqlgen.yml" >&2; exit 1; }
-	$(GO_TEST) -count=1 ./internal/arch
+	$(GO_TEST) -count=1 ./internal/arch ./console
 
 bench: postgres ## measure what must be fast, and print one table of figures, baselines and costs
 	@internal/tools/benchmarks

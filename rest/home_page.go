@@ -19,6 +19,7 @@ type homeLink struct {
 var homeLinks = []homeLink{
 	{Path: "/docs", Title: "Manual", Text: "A guide from the first token to a payout, and every operation of the REST API."},
 	{Path: "/v1/openapi.yaml", Title: "OpenAPI document", Text: "For client generators; also at /v1/openapi.json."},
+	{Path: "/console", Title: "Console", Text: "Quotes, policies, claims and payouts on a screen, for partners and operators.", isShared: true},
 	{Path: "/sandbox", Title: "GraphQL sandbox", Text: "An editor for queries, with sign-in.", isShared: true},
 	{Path: "/ops", Title: "Operators", Text: "Jobs and the audit log, for operators.", isShared: true},
 	{Path: "/readyz", Title: "Health", Text: "Whether the database, the schema and the token keys are usable."},

@@ -13,6 +13,7 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 	"go.opentelemetry.io/otel/trace"
 
+	"parapet/console"
 	"parapet/graph"
 	"parapet/graph/guard"
 	"parapet/graph/sandbox"
@@ -160,6 +161,13 @@ func (a *app) sharedHandlers() (map[string]http.Handler, error) {
 		}
 		maps.Copy(doors, page)
 	}
+	if a.settings.Console {
+		pages, err := a.consolePages()
+		if err != nil {
+			return nil, err
+		}
+		maps.Copy(doors, pages)
+	}
 	maps.Copy(doors, a.railHandlers())
 	maps.Copy(doors, a.operatorHandlers)
 	var err error
@@ -184,6 +192,13 @@ func (a *app) newGraphQL() (*graph.Handler, error) {
 		var err error
 		if config.TrustedDocuments, err = graph.ReadTrustedDocuments(path); err != nil {
 			return nil, fmt.Errorf("PARAPET_GRAPHQL_TRUSTED_DOCUMENTS: %w", err)
+		}
+		if a.settings.Console {
+			own, err := console.Documents()
+			if err != nil {
+				return nil, err
+			}
+			maps.Copy(config.TrustedDocuments, own)
 		}
 	}
 	return graph.New(config)

@@ -74,12 +74,13 @@ type settings struct {
 	QueryCost          int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"highest cost of a GraphQL operation: the number of records that it can return"`
 	Origins            []string      `env:"PARAPET_GRAPHQL_ORIGINS" help:"origins whose pages may open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`
 	SandboxPage        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is served: a page to try GraphQL, with sign-in at the first issuer; always in development"`
-	SandboxClient      string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page; it returns to /sandbox, and its issuer must allow the origin of this server by CORS"`
-	SandboxScope       string        `env:"PARAPET_SANDBOX_SCOPE" help:"scopes that a partner's sign-in at that page asks for, separated by spaces; empty: openid and every scope of partners"`
+	SandboxClient      string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page and of the console; it returns to /sandbox and /console, and its issuer must allow the origin of this server by CORS"`
+	SandboxScope       string        `env:"PARAPET_SANDBOX_SCOPE" help:"scopes that a partner's sign-in at these pages asks for, separated by spaces; empty: openid and every scope of partners"`
+	Console            bool          `env:"PARAPET_CONSOLE" envDefault:"false" help:"whether /console is served: the web console of partners and operators, with sign-in at the first issuer; always in development"`
 	OperatorUI         bool          `env:"PARAPET_OPERATOR_UI" envDefault:"false" help:"whether /ops is served: pages for operators, with sign-in at the first issuer; set PARAPET_BASE_URL too; always in development"`
 	OperatorUIClient   string        `env:"PARAPET_OPERATOR_UI_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
 	OperatorUISecret   string        `env:"PARAPET_OPERATOR_UI_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
-	OperatorUIParams   []string      `env:"PARAPET_OPERATOR_UI_PARAMS" help:"further parameters that the issuer needs for the sign-in at /ops and /sandbox, name=value separated by commas: resource=…, audience=…; scope=… replaces openid operator, the scopes of an operator"`
+	OperatorUIParams   []string      `env:"PARAPET_OPERATOR_UI_PARAMS" help:"further parameters that the issuer needs for the sign-in at /ops, /sandbox and /console, name=value separated by commas: resource=…, audience=…; scope=… replaces openid operator, the scopes of an operator"`
 	LogLevel           string        `env:"PARAPET_LOG_LEVEL" envDefault:"info" help:"debug, info, warn or error"`
 }
 

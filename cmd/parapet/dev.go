@@ -118,7 +118,7 @@ func (s *stack) printInfo(out io.Writer, asJSON bool) error {
 // printInfoText prints the addresses, with lines to paste into a shell.
 func printInfoText(out io.Writer, r stackInfo) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	_, _ = fmt.Fprintf(table, "Parapet is ready.\n\n  manual\t%[1]s/docs\n  API\t%[1]s/v1\n  GraphQL\t%[2]s, to try at %[1]s/sandbox\n  operators\t%[1]s/ops\n  issuer\t%[3]s\n  database\t%[4]s\n  metrics\t%[5]s\n\n",
+	_, _ = fmt.Fprintf(table, "Parapet is ready.\n\n  manual\t%[1]s/docs\n  API\t%[1]s/v1\n  GraphQL\t%[2]s, to try at %[1]s/sandbox\n  console\t%[1]s/console\n  operators\t%[1]s/ops\n  issuer\t%[3]s\n  database\t%[4]s\n  metrics\t%[5]s\n\n",
 		r.BaseURL, r.GraphQLURL, r.Issuer, r.DatabaseURL, r.MetricsURL)
 	for _, c := range r.Clients {
 		_, _ = fmt.Fprintf(table, "  %s\tclient_id %s\tclient_secret %s\n", c.Name, c.ClientID, c.ClientSecret)

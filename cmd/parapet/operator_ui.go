@@ -12,6 +12,7 @@ import (
 
 	"github.com/coreos/go-oidc/v3/oidc"
 
+	"parapet/console"
 	"parapet/graph/sandbox"
 	"parapet/internal/signin"
 	"parapet/jobs"
@@ -36,6 +37,29 @@ func (a *app) sandboxPage() (map[string]http.Handler, error) {
 		Client: a.settings.SandboxClient, Issuers: a.settings.Issuers, Params: params,
 		Scope: cmp.Or(a.settings.SandboxScope, partnerScope()), OperatorScope: oidc.ScopeOpenID + " " + string(actor.ScopeOperator),
 	})
+}
+
+// consolePages returns the handlers of the console at /console, which has the client and
+// the parameters of the page at /sandbox.
+func (a *app) consolePages() (map[string]http.Handler, error) {
+	params, err := parsePairs(a.settings.OperatorUIParams)
+	if err != nil {
+		return nil, fmt.Errorf("PARAPET_OPERATOR_UI_PARAMS: %w", err)
+	}
+	return console.New(console.Config{
+		Client: a.settings.SandboxClient, Params: params, Rehearsal: a.settings.Rehearsal, Discover: a.discoverIssuer,
+		Scope: cmp.Or(a.settings.SandboxScope, partnerScope()), OperatorScope: oidc.ScopeOpenID + " " + string(actor.ScopeOperator),
+	})
+}
+
+// discoverIssuer reads the endpoints of the first issuer.
+func (a *app) discoverIssuer(ctx context.Context) (console.Endpoints, error) {
+	provider, err := oidc.NewProvider(ctx, a.settings.Issuers[0])
+	if err != nil {
+		return console.Endpoints{}, err
+	}
+	found := provider.Endpoint()
+	return console.Endpoints{Issuer: a.settings.Issuers[0], Authorization: found.AuthURL, Token: found.TokenURL}, nil
 }
 
 // partnerScope returns the scopes of a partner's sign-in.

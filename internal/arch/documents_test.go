@@ -11,7 +11,7 @@ import (
 
 // documentedPath is a file or folder that a document names: a link of this repository or
 // a path in code style.
-var documentedPath = regexp.MustCompile("\\]\\(([^):#]+)\\)|`((?:\\.ci|cmd|graph|internal|jobs|migrations|model|rest)/[a-zA-Z0-9_./-]+)`")
+var documentedPath = regexp.MustCompile("\\]\\(([^):#]+)\\)|`((?:\\.ci|cmd|console|graph|internal|jobs|migrations|model|rest)/[a-zA-Z0-9_./-]+)`")
 
 // TestTreeHasTheFilesThatDocumentsName checks the length of the README and that its paths
 // exist.
