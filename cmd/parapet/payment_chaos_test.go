@@ -97,8 +97,9 @@ func (c *paymentChaos) crashDatabase(t *testing.T) {
 	<-c.server.Done()
 	before := c.server.URL("parapet")
 	_ = c.server.Stop(t.Context()) // it reports that the server ended by itself
-	c.server, err = devpg.Start(t.Context(), devpg.Options{DataDir: c.server.DataDir(), Durable: true})
+	again, err := devpg.Start(t.Context(), devpg.Options{DataDir: c.server.DataDir(), Durable: true})
 	require.NoError(t, err)
+	c.server = again
 	require.Equal(t, before, c.server.URL("parapet"))
 }
 

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
 )
 
 const (
@@ -24,7 +25,9 @@ const (
 	port      = "5432" // only part of the socket's file name
 	// maxSocketPath is below the kernels' limits of 104 (macOS) and 108 (Linux) bytes.
 	maxSocketPath = 100
-	startTimeout  = time.Minute // recovery after a crash may be slow
+	startTimeout  = time.Minute // a server that says nothing for so long has failed
+	// cannotConnectNow is the SQLSTATE of a server that starts, recovers or ends.
+	cannotConnectNow = "57P03"
 )
 
 // Options of a server. The zero value is a temporary server for tests.
@@ -157,16 +160,22 @@ func (s *Server) postmasterArgs(durable bool) []string {
 	return args
 }
 
-// awaitReady waits by connecting, the only reliable sign of readiness.
+// awaitReady waits by connecting, the only reliable sign of readiness. A server that says
+// that it is starting may take as long as it needs: it recovers from a crash.
 func (s *Server) awaitReady(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, startTimeout)
-	defer cancel()
 	tick := time.NewTicker(10 * time.Millisecond)
 	defer tick.Stop()
-	for {
-		conn, err := pgx.Connect(ctx, s.URL(superuser))
+	for silentSince := time.Now(); ; {
+		conn, err := s.connectOnce(ctx)
 		if err == nil {
 			return conn.Close(ctx)
+		}
+		var refused *pgconn.PgError
+		if errors.As(err, &refused) && refused.Code == cannotConnectNow {
+			silentSince = time.Now()
+		}
+		if time.Since(silentSince) > startTimeout {
+			return fmt.Errorf("postgres is not ready: %w", err)
 		}
 		select {
 		case <-s.process.done:
@@ -176,6 +185,12 @@ func (s *Server) awaitReady(ctx context.Context) error {
 		case <-tick.C:
 		}
 	}
+}
+
+func (s *Server) connectOnce(ctx context.Context) (*pgx.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, startTimeout)
+	defer cancel()
+	return pgx.Connect(ctx, s.URL(superuser))
 }
 
 // URL returns the address of a database on the server, for pgx and psql. The database
