@@ -49,7 +49,7 @@ func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unre
 		r.results[i] = wire.ObservationResult{Index: i, Result: ResultRejected}
 		completeRetraction(&each)
 		r.results[i].Errors = CheckObservation(r.Actor, &each, r.Now, unread[i])
-		if fault := registry.Require(r.Actor, each.Source, each.Kind, each.Stage); fault != nil && len(r.results[i].Errors) == 0 {
+		if fault := registry.Require(each.Source, sources.PerilsOf(each.Kind), each.Stage, &r.Actor); fault != nil && len(r.results[i].Errors) == 0 {
 			r.results[i].Errors = []apperr.FieldError{*fault}
 		}
 		if len(r.results[i].Errors) > 0 {

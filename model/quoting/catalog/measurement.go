@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 
+	"parapet/model/hazard"
 	"parapet/model/hazard/sources"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -74,8 +75,8 @@ func checkSources(ctx context.Context, tx *store.Tx, d product.Document) (fields
 		return nil, err
 	}
 	for i, s := range d.Measurement.Sources {
-		if fault := registry.RequireForTerms(s.Source, d.Trigger.Kind, s.Stage); fault != nil {
-			fault.Pointer = fmt.Sprintf("/document/measurement/sources/%d%s", i, fault.Pointer)
+		if fault := registry.Require(s.Source, []hazard.Peril{d.Trigger.Kind}, s.Stage, nil); fault != nil {
+			fault.Pointer = fmt.Sprintf("/document/measurement/sources/%d%s", i, strings.Replace(fault.Pointer, "/kind", "/source", 1))
 			fields = append(fields, *fault)
 		}
 	}

@@ -20,7 +20,7 @@ func TestOnlyRegisteredSourcesArePublished(t *testing.T) {
 		return err
 	}
 	for source, sentence := range map[string]string{
-		"nosuch": `No source has the name "nosuch"`, "jma": `No source has the name "jma"`, "nhc": "registered for windstorm, not for earthquake",
+		"nosuch": `No source has the name "nosuch"`, "jma": `No source has the name "jma"`, "nhc": "registered for windstorm only",
 	} {
 		e := modeltest.DomainError(t, publish(source))
 		require.Equal(t, []string{"/document/measurement/sources/0/source"}, modeltest.FieldPointers(e), source)
