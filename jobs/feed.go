@@ -22,7 +22,7 @@ import (
 
 // Feed is a live feed that is polled.
 type Feed struct {
-	Source   string // usgs, nhc, ghcn
+	Source   string // usgs, emsc, nhc, ghcn
 	URL      string
 	Interval time.Duration
 }

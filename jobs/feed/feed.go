@@ -1,4 +1,4 @@
-// Package feed parses what hazard sources publish: USGS earthquakes, NHC storm tracks
+// Package feed parses what hazard sources publish: USGS and EMSC earthquakes, NHC storm tracks
 // (HURDAT2), GHCN daily records. Parsers are pure and keep every valid row of a partly
 // invalid file.
 package feed
@@ -37,6 +37,7 @@ type Batch struct {
 // The supported sources, as observations name them.
 const (
 	SourceUSGS = "usgs"
+	SourceEMSC = "emsc"
 	SourceNHC  = "nhc"
 	SourceGHCN = "ghcn"
 )
@@ -45,10 +46,10 @@ const (
 // batch holds the rows read before it.
 type Parser func(r io.Reader) (Batch, error)
 
-var parsers = map[string]Parser{SourceUSGS: ParseUSGS, SourceNHC: ParseNHC, SourceGHCN: ParseGHCN}
+var parsers = map[string]Parser{SourceUSGS: ParseUSGS, SourceEMSC: ParseEMSC, SourceNHC: ParseNHC, SourceGHCN: ParseGHCN}
 
 // Sources lists the supported sources by name.
-func Sources() []string { return []string{SourceGHCN, SourceNHC, SourceUSGS} }
+func Sources() []string { return []string{SourceEMSC, SourceGHCN, SourceNHC, SourceUSGS} }
 
 // Parse reads a file of the named source.
 func Parse(source string, r io.Reader) (Batch, error) {

@@ -104,7 +104,7 @@ func (f *Fetcher) fetchOnce(ctx context.Context, poll Poll) (fetched Fetched, as
 	defer response.Body.Close()
 	asked = retryAfter(response.Header)
 	switch response.StatusCode {
-	case http.StatusNotModified:
+	case http.StatusNotModified, http.StatusNoContent: // an FDSN service without an event answers 204
 		return Fetched{Next: poll}, asked, nil
 	case http.StatusOK:
 	default:

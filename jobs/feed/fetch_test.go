@@ -48,6 +48,16 @@ func TestFetchAsksOnlyForWhatIsNew(t *testing.T) {
 	require.Equal(t, first.Next, second.Next, "success forgets failures and keeps the validators")
 }
 
+func TestFetchAcceptsAnAnswerWithoutEvents(t *testing.T) {
+	t.Parallel()
+	poll := newFeedServer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	var f feed.Fetcher
+	fetched, err := f.Fetch(t.Context(), poll)
+	require.NoError(t, err)
+	require.False(t, fetched.Changed)
+	require.Zero(t, fetched.Next.Failures)
+}
+
 func TestFetchBacksOff(t *testing.T) {
 	t.Parallel()
 	for _, test := range []struct {

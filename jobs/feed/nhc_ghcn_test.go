@@ -109,6 +109,12 @@ func FuzzUSGS(f *testing.F) {
 	fuzzParser(f, feed.SourceUSGS)
 }
 
+func FuzzEMSC(f *testing.F) {
+	f.Add(emscSample(f))
+	f.Add(emscSample(f)[:700])
+	fuzzParser(f, feed.SourceEMSC)
+}
+
 func FuzzNHC(f *testing.F) {
 	f.Add("AL092099,NAME,1,\n20990801,0000,L,TS,10.0N,40.0W,45,1000\n")
 	f.Add("AL090001,NAME,1,\n00010101,0000,L,TS,10.0N,40.0W,45,1000\n") // no time at all, to Go
