@@ -28,6 +28,10 @@ func (r *queryResolver) Observations(ctx context.Context, first *int, after *str
 	return readerFrom(ctx).Observations(ctx, first, after, filter, order)
 }
 
+func (r *queryResolver) ObservationRevisions(ctx context.Context, observationID string, first *int, after *string, order *string) (*node.Connection[*node.ObservationRevision], error) {
+	return readerFrom(ctx).ObservationRevisions(ctx, observationID, first, after, order)
+}
+
 func (r *queryResolver) Exposure(ctx context.Context, occurrence scenario.WhatIf, partner *string, product *string, currency *string) (*node.Exposure, error) {
 	return readerFrom(ctx).Exposure(ctx, occurrence, partner, product, currency)
 }

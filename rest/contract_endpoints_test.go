@@ -76,6 +76,7 @@ func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 	method := decodeRecord[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+ibanMembers))
 	scheduled := h.QuoteAndBind("quake-circle", modeltest.Context{"starts_at": h.Now().Add(48 * time.Hour).Format(time.RFC3339)})
 	waiting := decodeRecord[wire.Claim](t, h.post(t, 201, "/v1/claims", `{"policy_id":"`+policy.ID+`"}`))
+	weak := decodeRecord[wire.Observation](t, h.post(t, 201, "/v1/sandbox/observations", strings.Replace(h.earthquakeBody(t, "weak"), `"6.4"`, `"3.4"`, 1)))
 	sent := h.deliverTestEvent(t)
 	return []endpointRow{
 		{"POST", "/quotes", quoteBody, actor.ScopeQuotesWrite, 201, 403},
@@ -106,6 +107,7 @@ func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 		{"GET", "/quotes", "", actor.ScopeQuotesRead, 200, 200},
 		{"GET", "/policies", "", actor.ScopePoliciesRead, 200, 200},
 		{"GET", "/claims?policy_id=" + policy.ID, "", actor.ScopeClaimsRead, 200, 200},
+		{"GET", "/observations/" + weak.ID + "/revisions", "", actor.ScopeClaimsRead, 200, 404},
 		{"GET", "/sources", "", actor.ScopePoliciesRead, 200, 200},
 		{"GET", "/products", "", actor.ScopeProductsRead, 200, 200},
 		{"GET", "/products/quake-circle", "", actor.ScopeProductsRead, 200, 200},

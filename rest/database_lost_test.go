@@ -161,7 +161,7 @@ func TestLostDatabase(t *testing.T) {
 // fillPath replaces the parameters of a path by valid ids.
 func fillPath(path string) string {
 	for name, id := range map[string]string{
-		"quote_id": "quo", "policy_id": "pol", "claim_id": "clm", "attachment_id": "att", "payout_id": "pay", "payout_method_id": "pmt", "occurrence_id": "occ",
+		"quote_id": "quo", "policy_id": "pol", "claim_id": "clm", "attachment_id": "att", "payout_id": "pay", "payout_method_id": "pmt", "occurrence_id": "occ", "observation_id": "obs",
 		"event_id": "evt", "endpoint_id": "whe", "delivery_id": "dlv",
 	} {
 		path = strings.ReplaceAll(path, "{"+name+"}", id+"_01h455vb4pex5vsknk084sn02q")

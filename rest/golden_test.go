@@ -82,6 +82,9 @@ func (s *goldenRun) readProgress(t *testing.T) {
 	claims := decodeRecord[wire.List[wire.Claim]](t, s.get(t, "/v1/claims")).Data
 	s.callAndRecord(t, "getOccurrenceProgress", 200, "GET", "/occurrences/"+claims[len(claims)-1].Occurrence.ID+"/progress", "")
 	s.callAndRecord(t, "listSources", 200, "GET", "/sources?limit=1", "")
+	revised := strings.Replace(s.earthquakeBody(t, "us2000weak"), `"6.4"`, `"5.8"`, 1)
+	observation := decodeRecord[wire.Observation](t, s.callAndRecord(t, "createSandboxObservations: revision", 201, "POST", "/sandbox/observations", revised))
+	s.callAndRecord(t, "listObservationRevisions", 200, "GET", "/observations/"+observation.ID+"/revisions", "")
 }
 
 // callAndRecord makes one call of the scenario and records it.

@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
@@ -92,4 +93,8 @@ func (s *server) ingestObservations(ctx context.Context, c *requestContext, in o
 	}
 	results, err := record(ctx, c.actor, in.batch, sandbox)
 	return &observationsAnswer{wire.List[wire.ObservationResult]{Object: "list", Data: results}}, false, err
+}
+
+func (s *server) getObservationRevisions(ctx context.Context, c *requestContext, page store.PageRequest) (*store.Page[wire.ObservationRevision], error) {
+	return s.Service.Occurrences.ListRevisions(ctx, c.actor, c.pathParam("observation_id"), page)
 }

@@ -93,7 +93,7 @@ func completeSchemas(schemas huma.Registry, routes []route) {
 
 // alwaysPresent are members that are optional in a request and always present in a
 // response.
-var alwaysPresent = map[string][]string{"Observation": {"occurred_at", "measures"}}
+var alwaysPresent = map[string][]string{"Observation": {"occurred_at", "measures"}, "ObservationRevision": {"occurred_at", "measures"}}
 
 // memberOrder sorts the members that all records share: the identity first, partner
 // fields and metadata last.

@@ -24,10 +24,11 @@ var update = flag.Bool("update", false, "write the golden answers and the OpenAP
 
 // These are the operations of section 4 of the contract, with their scopes.
 var contractScopes = map[string]actor.Scope{
-	"POST /quotes":                                               actor.ScopeQuotesWrite,
-	"GET /quotes":                                                actor.ScopeQuotesRead,
-	"GET /policies":                                              actor.ScopePoliciesRead,
-	"GET /claims":                                                actor.ScopeClaimsRead,
+	"POST /quotes":  actor.ScopeQuotesWrite,
+	"GET /quotes":   actor.ScopeQuotesRead,
+	"GET /policies": actor.ScopePoliciesRead,
+	"GET /claims":   actor.ScopeClaimsRead,
+	"GET /observations/{observation_id}/revisions": actor.ScopeClaimsRead,
 	"GET /sources":                                               actor.ScopePoliciesRead,
 	"GET /products":                                              actor.ScopeProductsRead,
 	"GET /products/{key}":                                        actor.ScopeProductsRead,

@@ -68,6 +68,8 @@ func newOperationWalker(t *testing.T, base string) *operationWalker {
 		"attachment_id": attachment.ID, "key": "quake-circle", "occurrence_id": claim.Occurrence.ID,
 		"payout_method_id": decodeRecord[wire.PayoutMethod](t, h.post(t, 201, "/v1/payout_methods", `{"policy_id":"`+policy.ID+`",`+ibanMembers)).ID,
 	}}
+	weak := strings.Replace(h.earthquakeBody(t, "weak"), `"6.4"`, `"3.4"`, 1)
+	w.ids["observation_id"] = decodeRecord[wire.Observation](t, h.post(t, 201, "/v1/sandbox/observations", weak)).ID
 	sent := h.deliverTestEvent(t)
 	w.ids["endpoint_id"], w.ids["delivery_id"], w.ids["event_id"] = sent.EndpointID, sent.ID, sent.EventID
 	w.bodies = w.completeBodies(h.earthquakeBody(t, "walk"))

@@ -12,12 +12,12 @@ import (
 // idPrefixes are the prefixes of the ids of each type of record.
 var idPrefixes = map[string]string{
 	"quote": "quo", "policy": "pol", "claim": "clm", "timeline_entry": "tle", "attachment": "att", "message": "msg",
-	"payout_method": "pmt", "payout": "pay", "observation": "obs", "occurrence": "occ",
+	"payout_method": "pmt", "payout": "pay", "observation": "obs", "observation_revision": "obs", "occurrence": "occ",
 	"event": "evt", "webhook_endpoint": "whe", "delivery": "dlv",
 }
 
 // withoutPartner lists records that belong to no partner.
-var withoutPartner = map[string]bool{"product": true, "source": true, "occurrence": true, "observation": true}
+var withoutPartner = map[string]bool{"product": true, "source": true, "occurrence": true, "observation": true, "observation_revision": true}
 
 // freeformMembers are the members whose content partners or products define.
 var freeformMembers = map[string]bool{"context": true, "context_schema": true, "metadata": true, "examples": true}

@@ -114,6 +114,8 @@ func (s *server) observationRoutes() []route {
 			describedAs("getOccurrence", "Observations", "Read an occurrence", "One event, made of all observations of it. Claims refer to it. It belongs to no partner."),
 		getRoute("/occurrences/{occurrence_id}/progress", actor.ScopeClaimsRead, s.getOccurrenceProgress).
 			describedAs("getOccurrenceProgress", "Observations", "Read the progress of an occurrence", "How many policies an occurrence may affect and how many of them were decided, the claims, and the money that is owed, on its way, blocked and released, by partner and currency. A partner sees its own policies only. Counting 100,000 claims takes a few tenths of a second: wait a second between two requests."),
+		listRoute("/observations/{observation_id}/revisions", actor.ScopeClaimsRead, s.getObservationRevisions).
+			describedAs("listObservationRevisions", "Observations", "List the revisions of an observation", "Every report of an observation, the first one first: the observation as it was after each report, when it was recorded, and the members that differ from the report before."),
 		listRoute("/sources", actor.ScopePoliciesRead, s.getSources).
 			describedAs("listSources", "Observations", "List the sources", "The registered sources of observations, by name, and their health: the last reading, and how many of your policies have a claim that waits for the source."),
 		createOrFindRoute("/observations", actor.ScopeObservationsWrite, s.recordObservations).returnsOn201(reflect.TypeFor[wire.Observation]()).

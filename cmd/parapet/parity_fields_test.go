@@ -16,7 +16,7 @@ var schemaFieldOf = map[string]string{
 	"createAttachment": "Mutation.addAttachment", "listAttachments": "Claim.attachments", "downloadAttachment": "Attachment.downloadUrl",
 	"createMessage": "Mutation.addMessage", "listMessages": "Claim.messages",
 	"createPayoutMethod": "Mutation.recordPayoutMethod", "listPayoutMethods": "Claim.payoutMethods",
-	"listPayouts": "Claim.payouts", "getPayout": "Query.payout", "listProducts": "Query.products", "listSources": "Query.sources", "getProduct": "Query.product",
+	"listPayouts": "Claim.payouts", "getPayout": "Query.payout", "listProducts": "Query.products", "listSources": "Query.sources", "listObservationRevisions": "Query.observationRevisions", "getProduct": "Query.product",
 	"createObservations": "Mutation.recordObservations", "createSandboxObservations": "Mutation.rehearseObservations",
 	"listEvents": "Query.events", "getEvent": "Query.event",
 	"createWebhookEndpoint": "Mutation.createWebhookEndpoint", "getWebhookEndpoint": "Query.webhookEndpoint", "listWebhookEndpoints": "Query.webhookEndpoints",

@@ -863,6 +863,40 @@ type ComplexityRoot struct {
 		Result func(childComplexity int) int
 	}
 
+	ObservationRevision struct {
+		Aliases       func(childComplexity int) int
+		Changed       func(childComplexity int) int
+		CreatedAt     func(childComplexity int) int
+		ID            func(childComplexity int) int
+		Kind          func(childComplexity int) int
+		Location      func(childComplexity int) int
+		Measures      func(childComplexity int) int
+		OccurredAt    func(childComplexity int) int
+		OccurrenceID  func(childComplexity int) int
+		RecordedAt    func(childComplexity int) int
+		ReplayedFrom  func(childComplexity int) int
+		Revision      func(childComplexity int) int
+		Source        func(childComplexity int) int
+		SourceEventID func(childComplexity int) int
+		Stage         func(childComplexity int) int
+		Station       func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
+		Version       func(childComplexity int) int
+	}
+
+	ObservationRevisionConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	ObservationRevisionEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	Occurrence struct {
 		CreatedAt     func(childComplexity int) int
 		Definition    func(childComplexity int) int
@@ -1281,6 +1315,7 @@ type ComplexityRoot struct {
 		Node                     func(childComplexity int, id string) int
 		Nodes                    func(childComplexity int, ids []string) int
 		Observation              func(childComplexity int, id string) int
+		ObservationRevisions     func(childComplexity int, observationID string, first *int, after *string, order *string) int
 		Observations             func(childComplexity int, first *int, after *string, filter *node.HazardFilter, order *string) int
 		Occurrence               func(childComplexity int, id string) int
 		Occurrences              func(childComplexity int, first *int, after *string, filter *node.HazardFilter, order *string) int
@@ -5359,6 +5394,159 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ObservationResult.Result(childComplexity), true
 
+	case "ObservationRevision.aliases":
+		if e.ComplexityRoot.ObservationRevision.Aliases == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Aliases(childComplexity), true
+	case "ObservationRevision.changed":
+		if e.ComplexityRoot.ObservationRevision.Changed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Changed(childComplexity), true
+	case "ObservationRevision.createdAt":
+		if e.ComplexityRoot.ObservationRevision.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.CreatedAt(childComplexity), true
+	case "ObservationRevision.id":
+		if e.ComplexityRoot.ObservationRevision.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.ID(childComplexity), true
+	case "ObservationRevision.kind":
+		if e.ComplexityRoot.ObservationRevision.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Kind(childComplexity), true
+	case "ObservationRevision.location":
+		if e.ComplexityRoot.ObservationRevision.Location == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Location(childComplexity), true
+	case "ObservationRevision.measures":
+		if e.ComplexityRoot.ObservationRevision.Measures == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Measures(childComplexity), true
+	case "ObservationRevision.occurredAt":
+		if e.ComplexityRoot.ObservationRevision.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.OccurredAt(childComplexity), true
+	case "ObservationRevision.occurrenceId":
+		if e.ComplexityRoot.ObservationRevision.OccurrenceID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.OccurrenceID(childComplexity), true
+	case "ObservationRevision.recordedAt":
+		if e.ComplexityRoot.ObservationRevision.RecordedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.RecordedAt(childComplexity), true
+	case "ObservationRevision.replayedFrom":
+		if e.ComplexityRoot.ObservationRevision.ReplayedFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.ReplayedFrom(childComplexity), true
+	case "ObservationRevision.revision":
+		if e.ComplexityRoot.ObservationRevision.Revision == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Revision(childComplexity), true
+	case "ObservationRevision.source":
+		if e.ComplexityRoot.ObservationRevision.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Source(childComplexity), true
+	case "ObservationRevision.sourceEventId":
+		if e.ComplexityRoot.ObservationRevision.SourceEventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.SourceEventID(childComplexity), true
+	case "ObservationRevision.stage":
+		if e.ComplexityRoot.ObservationRevision.Stage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Stage(childComplexity), true
+	case "ObservationRevision.station":
+		if e.ComplexityRoot.ObservationRevision.Station == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Station(childComplexity), true
+	case "ObservationRevision.updatedAt":
+		if e.ComplexityRoot.ObservationRevision.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.UpdatedAt(childComplexity), true
+	case "ObservationRevision.version":
+		if e.ComplexityRoot.ObservationRevision.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevision.Version(childComplexity), true
+
+	case "ObservationRevisionConnection.edges":
+		if e.ComplexityRoot.ObservationRevisionConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevisionConnection.Edges(childComplexity), true
+	case "ObservationRevisionConnection.nodes":
+		if e.ComplexityRoot.ObservationRevisionConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevisionConnection.Nodes(childComplexity), true
+	case "ObservationRevisionConnection.pageInfo":
+		if e.ComplexityRoot.ObservationRevisionConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevisionConnection.PageInfo(childComplexity), true
+	case "ObservationRevisionConnection.totalCount":
+		if e.ComplexityRoot.ObservationRevisionConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevisionConnection.TotalCount(childComplexity), true
+	case "ObservationRevisionConnection.totalCountExceeded":
+		if e.ComplexityRoot.ObservationRevisionConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevisionConnection.TotalCountExceeded(childComplexity), true
+
+	case "ObservationRevisionEdge.cursor":
+		if e.ComplexityRoot.ObservationRevisionEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevisionEdge.Cursor(childComplexity), true
+	case "ObservationRevisionEdge.node":
+		if e.ComplexityRoot.ObservationRevisionEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ObservationRevisionEdge.Node(childComplexity), true
+
 	case "Occurrence.createdAt":
 		if e.ComplexityRoot.Occurrence.CreatedAt == nil {
 			break
@@ -7268,6 +7456,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Observation(childComplexity, args["id"].(string)), true
+	case "Query.observationRevisions":
+		if e.ComplexityRoot.Query.ObservationRevisions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_observationRevisions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ObservationRevisions(childComplexity, args["observationId"].(string), args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
 	case "Query.observations":
 		if e.ComplexityRoot.Query.Observations == nil {
 			break
@@ -11368,6 +11567,20 @@ type FieldError {
     order: Order
   ): ObservationConnection
   """
+  Every report of an observation, the first one first: the observation as it was after each, and what changed. Scope
+  claims:read. Errors: not_found, also for rehearsals of another partner.
+  """
+  observationRevisions(
+    "Id of the observation, obs_…."
+    observationId: ID!
+    "The number of records, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "The first report first when left out."
+    order: Order
+  ): ObservationRevisionConnection
+  """
   What a hypothetical event would cost now, by the rules that decide claims. Nothing is stored. Partners see their own
   policies, operators those of all partners. Scope policies:read. Errors: validation_failed, partner_mismatch.
   """
@@ -11543,6 +11756,49 @@ type Observation implements Node {
   occurrenceId: ID
 }
 
+"An observation as it was after one report of its source."
+type ObservationRevision {
+  "Id of the observation, obs_…."
+  id: ID!
+  "When the observation was first recorded."
+  createdAt: DateTime!
+  "When the report was recorded."
+  updatedAt: DateTime!
+  "The number of the report, from 1."
+  version: Long!
+  "The source that reported it."
+  source: String!
+  "The source's own id of the event; a storm's fixes share it."
+  sourceEventId: String!
+  "The kind of measurement."
+  kind: ObservationKind!
+  "When it was measured."
+  occurredAt: DateTime!
+  "Whether its values are final."
+  stage: ObservationStage!
+  "The source's own revision number, if it has one."
+  revision: Long
+  "Where; null at a station."
+  location: Point
+  "Id of the station; null elsewhere."
+  station: String
+  "The values."
+  measures: [NamedMeasure!]!
+  "Other ids the source uses for the same event."
+  aliases: [String!]!
+  "The original time of an observation that was re-dated for a rehearsal."
+  replayedFrom: DateTime
+  "Id of its occurrence now; null for a station's day, which belongs to no single occurrence."
+  occurrenceId: ID
+  "When the report was recorded."
+  recordedAt: DateTime!
+  """
+  The members that differ from the report before, as JSON pointers into the record of the REST API, such as
+  /measures/magnitude; empty for the first report.
+  """
+  changed: [String!]!
+}
+
 "A position in WGS84 degrees; south and west are negative."
 type Point {
   "From -90 to 90."
@@ -11603,6 +11859,28 @@ type ObservationEdge {
   cursor: String!
   "The record."
   node: Observation!
+}
+
+"A page of reports of an observation."
+type ObservationRevisionConnection {
+  "The records with their cursors."
+  edges: [ObservationRevisionEdge!]!
+  "The records."
+  nodes: [ObservationRevision!]!
+  "The position of the page in the list."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when selected."
+  totalCount: Int!
+  "Whether there are more records than totalCount."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type ObservationRevisionEdge {
+  "The position of the record; pass it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: ObservationRevision!
 }
 
 "A page of explanations."
@@ -14101,7 +14379,7 @@ type Source {
   ageSeconds: Long
   "Since when the polls of its feed fail; null while they succeed, and for a source without a feed."
   outageSince: DateTime
-  "How many of your policies have a claim that waits for this source."
+  "How many of your policies have a claim that waits for this source; counted every 5 seconds at most."
   policiesWaiting: Long!
   "When it was registered."
   createdAt: DateTime!
@@ -16591,6 +16869,74 @@ func (ec *executionContext) childFields_ObservationResult(ctx context.Context, f
 		return ec.fieldContext_ObservationResult_errors(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ObservationResult", field.Name)
+}
+
+func (ec *executionContext) childFields_ObservationRevision(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_ObservationRevision_id(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_ObservationRevision_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_ObservationRevision_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_ObservationRevision_version(ctx, field)
+	case "source":
+		return ec.fieldContext_ObservationRevision_source(ctx, field)
+	case "sourceEventId":
+		return ec.fieldContext_ObservationRevision_sourceEventId(ctx, field)
+	case "kind":
+		return ec.fieldContext_ObservationRevision_kind(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_ObservationRevision_occurredAt(ctx, field)
+	case "stage":
+		return ec.fieldContext_ObservationRevision_stage(ctx, field)
+	case "revision":
+		return ec.fieldContext_ObservationRevision_revision(ctx, field)
+	case "location":
+		return ec.fieldContext_ObservationRevision_location(ctx, field)
+	case "station":
+		return ec.fieldContext_ObservationRevision_station(ctx, field)
+	case "measures":
+		return ec.fieldContext_ObservationRevision_measures(ctx, field)
+	case "aliases":
+		return ec.fieldContext_ObservationRevision_aliases(ctx, field)
+	case "replayedFrom":
+		return ec.fieldContext_ObservationRevision_replayedFrom(ctx, field)
+	case "occurrenceId":
+		return ec.fieldContext_ObservationRevision_occurrenceId(ctx, field)
+	case "recordedAt":
+		return ec.fieldContext_ObservationRevision_recordedAt(ctx, field)
+	case "changed":
+		return ec.fieldContext_ObservationRevision_changed(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ObservationRevision", field.Name)
+}
+
+func (ec *executionContext) childFields_ObservationRevisionConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_ObservationRevisionConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_ObservationRevisionConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_ObservationRevisionConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_ObservationRevisionConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_ObservationRevisionConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ObservationRevisionConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_ObservationRevisionEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_ObservationRevisionEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_ObservationRevisionEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ObservationRevisionEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_Occurrence(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -111,3 +111,22 @@ func (o *Observation) Measures() []NamedMeasure {
 func (r *Reader) Observations(ctx context.Context, first *int, after *string, filter *HazardFilter, order *string) (*ObservationConnection, error) {
 	return toConnection(newObservations)(r.Service.Occurrences.ListObservations(ctx, r.Actor, filter.toModel(), orderedPage(first, after, order)))
 }
+
+// ObservationRevision is an observation as it was after one report.
+type ObservationRevision struct {
+	*Observation
+	RecordedAt time.Time
+	Changed    []string
+}
+
+func newObservationRevisions(records []*wire.ObservationRevision) []*ObservationRevision {
+	return wrapEach(records, func(r *wire.ObservationRevision) *ObservationRevision {
+		return &ObservationRevision{&Observation{&r.Observation}, r.RecordedAt, r.Changed}
+	})
+}
+
+// ObservationRevisions lists the reports of an observation, the first one first. Errors:
+// not_found.
+func (r *Reader) ObservationRevisions(ctx context.Context, id string, first *int, after, order *string) (*ObservationRevisionConnection, error) {
+	return toConnection(newObservationRevisions)(r.Service.Occurrences.ListRevisions(ctx, r.Actor, id, orderedPage(first, after, order)))
+}

@@ -38,6 +38,14 @@ type Observation struct {
 	OccurrenceID *string `json:"occurrence_id"` // null for a day at a station, which belongs to no single occurrence
 }
 
+// ObservationRevision is an observation as it was after one report of its source. Version
+// is the number of the report.
+type ObservationRevision struct {
+	Observation
+	RecordedAt time.Time `json:"recorded_at"`
+	Changed    []string  `json:"changed"` // JSON pointers of the members that differ from the report before
+}
+
 // ObservationResult is the result for one observation of a batch.
 type ObservationResult struct {
 	Index  int          `json:"index"`  // position in the request

@@ -69,7 +69,7 @@ func records() []record {
 		recordOf[wire.Receipt](), recordOf[wire.ReceiptKey](), recordOf[wire.ReceiptKeySet](),
 		recordOf[wire.Event](), recordOf[wire.Redaction](), recordOf[wire.Subject](),
 		recordOf[wire.HistoryProof](), recordOf[wire.HistoryLost](), recordOf[wire.HistoryFault](),
-		recordOf[wire.ObservationInput](), recordOf[wire.Observation](), recordOf[wire.ObservationResult](), recordOf[wire.FieldError](),
+		recordOf[wire.ObservationInput](), recordOf[wire.Observation](), recordOf[wire.ObservationRevision](), recordOf[wire.ObservationResult](), recordOf[wire.FieldError](),
 		recordOf[wire.Occurrence](), recordOf[wire.OccurrenceProgress](), recordOf[wire.ProgressLine](), recordOf[wire.Explanation](), recordOf[wire.Exposure](), recordOf[wire.ExposureTotal](), recordOf[wire.ExposureBand](),
 		recordOf[wire.Partner](), recordOf[wire.Beneficiary](), recordOf[wire.Display](), recordOf[wire.Verification](), recordOf[wire.PayoutMethod](),
 		recordOf[wire.Payout](), recordOf[wire.PayoutApproval](), recordOf[wire.PayoutDestination](),
