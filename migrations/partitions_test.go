@@ -29,6 +29,7 @@ func fillFormerDatabase(t *testing.T) (*store.Database, string) {
 	t.Helper()
 	from := modeltest.New(t)
 	from.PlayFullStory()
+	exec(t, from.DB, "delete from operator_actions where operation = 'decide_challenge'") // unknown to that schema
 	url := modeltest.URL(t)
 	db := openDatabase(t, url)
 	require.NoError(t, migrations.ApplyUpTo(t.Context(), db.Pool, beforePartitions))

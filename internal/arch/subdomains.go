@@ -29,6 +29,7 @@ var subdomains = []string{
 	"model/payouts/release",
 	"model/payouts/reconciliation",
 	"model/claims/adjudication",
+	"model/claims/challenge",
 	"model/receipts",
 	"model/insight/progress",
 	"model/insight/scenario",

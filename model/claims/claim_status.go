@@ -44,4 +44,5 @@ var ClaimTransitions = []store.Transition[ClaimStatus]{
 	{From: ClaimDeferred, To: ClaimWithdrawn, Event: event.ClaimWithdrawn},
 	{From: ClaimApproved, To: ClaimClosed, Event: event.ClaimClosed},
 	{From: ClaimClosed, To: ClaimApproved, Event: event.ClaimReopened},
+	{From: ClaimDeclined, To: ClaimDeferred, Event: event.ClaimReopened},
 }

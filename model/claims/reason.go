@@ -24,9 +24,11 @@ const (
 	ReasonComplianceHold    ReasonCode = "compliance_hold"
 	ReasonGoodwill          ReasonCode = "goodwill"
 	ReasonOperatorDecision  ReasonCode = "operator_decision"
-	ReasonSourcesDisagree   ReasonCode = "sources_disagree"  // no source was selected in time, and an operator determines
-	ReasonLongStopReached   ReasonCode = "long_stop_reached" // no source was selected before the long stop
-	ReasonSourceNotNamed    ReasonCode = "source_not_named"  // of a refused claim: the policy's terms do not name the source
+	ReasonSourcesDisagree   ReasonCode = "sources_disagree"   // no source was selected in time, and an operator determines
+	ReasonLongStopReached   ReasonCode = "long_stop_reached"  // no source was selected before the long stop
+	ReasonChallengeAccepted ReasonCode = "challenge_accepted" // an operator accepted the partner's challenge
+	ReasonChallengeRejected ReasonCode = "challenge_rejected" // of a challenge, never of a decision
+	ReasonSourceNotNamed    ReasonCode = "source_not_named"   // of a refused claim: the policy's terms do not name the source
 )
 
 // OperatorReasons are the reasons an operator can give, by outcome. The reason for a

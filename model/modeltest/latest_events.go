@@ -13,7 +13,7 @@ import (
 var derivedMembers = map[string][]string{
 	"quote":  {"moratorium"},
 	"policy": {"cover_phase", "claims", "claims_count"},
-	"claim":  {"payouts", "payouts_count"},
+	"claim":  {"payouts", "payouts_count", "measurement_state"},
 }
 
 // checkLatestEvents checks that the last event of a record equals the record as it is

@@ -55,6 +55,35 @@ type Claim struct {
 	PayoutsCount    int64            `json:"payouts_count"`
 	OpenedAt        time.Time        `json:"opened_at"`
 	ClosedAt        *time.Time       `json:"closed_at"`
+	// MeasurementState is computed when the claim is read; absent in most events, and when
+	// the terms of the policy have no measurement or the claim no occurrence.
+	MeasurementState *MeasurementState `json:"measurement_state,omitzero"`
+}
+
+// MeasurementState is how far the sources of a policy's terms have come for a claim.
+type MeasurementState struct {
+	Sources        []SourceState `json:"sources"`         // those of the terms in order of rank, then others that reported
+	SelectedSource *string       `json:"selected_source"` // null while none is selected
+	DecisionDueAt  *time.Time    `json:"decision_due_at"` // null once decided, or when an operator decides
+	PayoutDueAt    *time.Time    `json:"payout_due_at"`   // null when nothing is owed or all is paid
+	LongStopAt     time.Time     `json:"long_stop_at"`
+	Challenge      *Challenge    `json:"challenge"` // the newest; null without one
+}
+
+// SourceState is what one source alone reports for a claim.
+type SourceState struct {
+	Source string   `json:"source"`
+	State  string   `json:"state"`  // reported, waiting, late, not_applicable
+	Index  *Measure `json:"index"`  // null without a reading in the place
+	Amount *Money   `json:"amount"` // what the source alone would owe; null without a reading
+}
+
+// Challenge is a partner's challenge of the decision on a claim.
+type Challenge struct {
+	Status      string     `json:"status"` // open, rejected, accepted
+	OpenedAt    time.Time  `json:"opened_at"`
+	DecidedAt   *time.Time `json:"decided_at"`
+	ReasonCodes []string   `json:"reason_codes"` // challenge_accepted, challenge_rejected; empty while it is open
 }
 
 // TimelineEntry is an entry of a claim's timeline, or a change of a policy itself.

@@ -65,6 +65,7 @@ func records() []record {
 	return []record{
 		recordOf[wire.Capacity](), recordOf[wire.Moratorium](), recordOf[wire.QuoteMoratorium](), recordOf[wire.MoratoriumRule](),
 		recordOf[wire.OccurrenceBrief](), recordOf[wire.Determination](), recordOf[wire.Decision](), recordOf[wire.Claim](),
+		recordOf[wire.MeasurementState](), recordOf[wire.SourceState](), recordOf[wire.Challenge](),
 		recordOf[wire.TimelineEntry](), recordOf[wire.Attachment](), recordOf[wire.Message](),
 		recordOf[wire.Receipt](), recordOf[wire.ReceiptKey](), recordOf[wire.ReceiptKeySet](),
 		recordOf[wire.Event](), recordOf[wire.Redaction](), recordOf[wire.Subject](),
@@ -131,7 +132,7 @@ func TestMembersAreNamedLikeTheirFields(t *testing.T) {
 func TestOnlyTheseMembersMayBeAbsent(t *testing.T) {
 	t.Parallel()
 	optional := map[string][]string{
-		"Event": {"redaction"}, "Payout": {"approval"}, "WebhookEndpoint": {"secret"}, "ReceiptKey": {"status"},
+		"Event": {"redaction"}, "Payout": {"approval"}, "Claim": {"measurement_state"}, "WebhookEndpoint": {"secret"}, "ReceiptKey": {"status"},
 		"ObservationInput": {"occurred_at", "revision", "location", "station", "measures", "aliases", "replayed_from"},
 	}
 	for _, r := range records() {

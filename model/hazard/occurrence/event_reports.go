@@ -4,6 +4,9 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -42,36 +45,92 @@ const EventWindow = 60 * 24 * time.Hour
 // close as the rules of the kind say. Names play no part. Occurrences at stations have one
 // source and are returned alone.
 func LoadReports(ctx context.Context, db bun.IDB, row *OccurrenceRow, facts trigger.Occurrence) (map[string]*Report, error) {
-	own := &Report{LoadedOccurrence: LoadedOccurrence{Row: row, Facts: facts}}
-	found := map[string]*Report{row.Source: own}
-	if !row.Kind.IsDaily() {
-		others, err := loadOtherSources(ctx, db, row)
-		if err != nil {
-			return nil, err
-		}
-		for i := range others {
-			if o := &others[i]; !isOneEvent(row.Kind.Rules().Duplicates, facts, o.Facts) {
-				continue
-			} else if have := found[o.Row.Source]; have == nil || isCloser(row, o.Row, have.Row) {
-				found[o.Row.Source] = &Report{LoadedOccurrence: *o}
-			}
-		}
+	others, err := FindOtherSources(ctx, db, []uuid.UUID{row.ID})
+	if err != nil {
+		return nil, err
 	}
+	loaded, err := LoadOccurrences(ctx, db, others[row.ID])
+	if err != nil {
+		return nil, err
+	}
+	found := newEvent(LoadedOccurrence{row, facts}, loaded)
 	return found, loadStageTimes(ctx, db, found)
 }
 
-// loadOtherSources reads the occurrences of other sources that overlap an occurrence in
-// time.
-func loadOtherSources(ctx context.Context, db bun.IDB, row *OccurrenceRow) ([]LoadedOccurrence, error) {
-	margin := row.Kind.Rules().Duplicates.Time
-	var ids []uuid.UUID
-	err := db.NewSelect().Model((*OccurrenceRow)(nil)).Column("id").Where("kind = ?", row.Kind).Where("scope = ?", row.Scope).Where("source <> ?", row.Source).
-		Where("merged_into is null").Where("occurred_at between ? and ?", row.OccurredAt.Add(-margin-EventWindow), row.LastAt.Add(margin)).
-		Where("last_at >= ?", row.OccurredAt.Add(-margin)).Scan(ctx, &ids)
-	if err != nil {
-		return nil, fmt.Errorf("read occurrences of other sources: %w", err)
+// LoadEvents returns LoadReports for each of several occurrences, by id. others is the
+// result of FindOtherSources for them.
+func LoadEvents(ctx context.Context, db bun.IDB, ids []uuid.UUID, others map[uuid.UUID][]uuid.UUID) (map[uuid.UUID]map[string]*Report, error) {
+	all := slices.Clone(ids)
+	for _, id := range ids {
+		all = append(all, others[id]...)
 	}
-	return LoadOccurrences(ctx, db, ids)
+	loaded, err := LoadOccurrences(ctx, db, all)
+	if err != nil {
+		return nil, err
+	}
+	byID := make(map[uuid.UUID]LoadedOccurrence, len(loaded))
+	for _, o := range loaded {
+		byID[o.Row.ID] = o
+	}
+	events := make(map[uuid.UUID]map[string]*Report, len(ids))
+	for _, id := range ids {
+		own, ok := byID[id]
+		if !ok {
+			continue
+		}
+		var near []LoadedOccurrence
+		for _, other := range others[id] {
+			if o, ok := byID[other]; ok {
+				near = append(near, o)
+			}
+		}
+		events[id] = newEvent(own, near)
+	}
+	return events, loadStageTimes(ctx, db, slices.Collect(maps.Values(events))...)
+}
+
+// newEvent selects the reports of an event by source.
+func newEvent(own LoadedOccurrence, others []LoadedOccurrence) map[string]*Report {
+	found := map[string]*Report{own.Row.Source: {LoadedOccurrence: own}}
+	for i := range others {
+		if o := &others[i]; !isOneEvent(own.Row.Kind.Rules().Duplicates, own.Facts, o.Facts) {
+			continue
+		} else if have := found[o.Row.Source]; have == nil || isCloser(own.Row, o.Row, have.Row) {
+			found[o.Row.Source] = &Report{LoadedOccurrence: *o}
+		}
+	}
+	return found
+}
+
+// otherSourcesQuery finds the occurrences of other sources that overlap occurrences in
+// time.
+const otherSourcesQuery = `select a.id as own, n.id as other
+from occurrences a join (values %s) as k (kind, margin) on k.kind = a.kind
+join occurrences n on n.kind = a.kind and n.scope = a.scope and n.source <> a.source and n.merged_into is null
+	and n.occurred_at between a.occurred_at - make_interval(secs => k.margin + ?) and a.last_at + make_interval(secs => k.margin)
+	and n.last_at >= a.occurred_at - make_interval(secs => k.margin)
+where a.id in (?) order by 1, 2`
+
+// FindOtherSources returns, by occurrence, the occurrences of other sources that overlap it
+// in time and may be reports of the same event.
+func FindOtherSources(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	var margins []string
+	var args []any
+	for _, kind := range hazard.Kinds() {
+		if !kind.IsDaily() {
+			margins, args = append(margins, "(?, ?::float8)"), append(args, kind, kind.Rules().Duplicates.Time.Seconds())
+		}
+	}
+	var pairs []struct{ Own, Other uuid.UUID }
+	err := db.NewRaw(fmt.Sprintf(otherSourcesQuery, strings.Join(margins, ", ")), append(args, EventWindow.Seconds(), bun.List(ids))...).Scan(ctx, &pairs)
+	if err != nil {
+		return nil, store.TranslateError(fmt.Errorf("find occurrences of other sources: %w", err))
+	}
+	others := make(map[uuid.UUID][]uuid.UUID)
+	for _, pair := range pairs {
+		others[pair.Own] = append(others[pair.Own], pair.Other)
+	}
+	return others, nil
 }
 
 // position is where an event was at a time.
@@ -113,10 +172,15 @@ func isCloser(to, a, than *OccurrenceRow) bool {
 
 // loadStageTimes reads when the reports reached their stages. An earthquake reached one
 // with the first report in it. A storm is final from the last change that made it final.
-func loadStageTimes(ctx context.Context, db bun.IDB, reports map[string]*Report) error {
-	ids := make([]uuid.UUID, 0, len(reports))
-	for _, r := range reports {
-		ids = append(ids, r.Row.ID)
+func loadStageTimes(ctx context.Context, db bun.IDB, events ...map[string]*Report) error {
+	reports := make(map[uuid.UUID][]*Report)
+	for _, event := range events {
+		for _, r := range event {
+			reports[r.Row.ID] = append(reports[r.Row.ID], r)
+		}
+	}
+	if len(reports) == 0 {
+		return nil
 	}
 	var times []struct {
 		OccurrenceID     uuid.UUID
@@ -125,18 +189,20 @@ func loadStageTimes(ctx context.Context, db bun.IDB, reports map[string]*Report)
 	err := db.NewRaw(`select occurrence_id, min(at) as first_at, min(at) filter (where stage = 'final') as final_at from (
 			select occurrence_id, stage, updated_at as at from observations where occurrence_id in (?0)
 			union all select o.occurrence_id, r.body->>'stage', r.recorded_at from observations o join observation_revisions r on r.observation_id = o.id
-			where o.occurrence_id in (?0)) reported where stage <> 'retracted' group by occurrence_id`, bun.List(ids)).Scan(ctx, &times)
+			where o.occurrence_id in (?0)) reported where stage <> 'retracted' group by occurrence_id`, bun.List(slices.Collect(maps.Keys(reports)))).Scan(ctx, &times)
 	if err != nil {
 		return store.TranslateError(fmt.Errorf("read when sources reported: %w", err))
 	}
-	for _, r := range reports {
-		for _, t := range times {
-			if t.OccurrenceID == r.Row.ID {
-				r.firstAt, r.finalAt = t.FirstAt, t.FinalAt
-			}
+	for _, t := range times {
+		for _, r := range reports[t.OccurrenceID] {
+			r.firstAt, r.finalAt = t.FirstAt, t.FinalAt
 		}
-		if r.Row.Kind.Rules().Form != hazard.QuakeForm && r.Row.Stage == trigger.Final {
-			r.finalAt = &r.Row.UpdatedAt
+	}
+	for _, same := range reports {
+		for _, r := range same {
+			if r.Row.Kind.Rules().Form != hazard.QuakeForm && r.Row.Stage == trigger.Final {
+				r.finalAt = &r.Row.UpdatedAt
+			}
 		}
 	}
 	return nil

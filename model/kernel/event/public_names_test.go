@@ -14,7 +14,7 @@ import (
 const publicTypes = `quote.created quote.bound quote.expired
 	policy.activated policy.exhausted policy.expired policy.cancelled policy.archived policy.updated
 	claim.opened claim.approved claim.deferred claim.declined claim.withdrawn claim.closed claim.reopened claim.updated
-	claim.attachment_added claim.message_added
+	claim.attachment_added claim.message_added claim.challenged claim.challenge_decided
 	payout_method.recorded payout_method.verified payout_method.rejected payout_method.replaced
 	payout.created payout.releasing payout.released payout.blocked payout.unblocked payout.reconciling payout.reconciled
 	payout.returned payout.cancelled payout.updated

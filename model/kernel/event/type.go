@@ -32,10 +32,12 @@ var EventKinds = []Kind{
 	{ClaimDeclined, "claim", "A claim was declined; its decision says why."},
 	{ClaimWithdrawn, "claim", "The partner withdrew a claim."},
 	{ClaimClosed, "claim", "A claim is paid in full and the rail has confirmed it."},
-	{ClaimReopened, "claim", "A closed claim owes money again: a payout came back, or its storm grew."},
+	{ClaimReopened, "claim", "A closed claim owes money again: a payout came back, or its storm grew. Or a declined claim is decided again, because a challenge was accepted."},
 	{ClaimUpdated, "claim", "Another public member changed, such as the determination or the next review."},
 	{ClaimAttachmentAdded, "attachment", "A document was added to a claim."},
 	{ClaimMessageAdded, "message", "A message was added to a claim, by its partner or by an operator."},
+	{ClaimChallenged, "claim", "The partner challenged the decision on a claim; measurement_state has the challenge."},
+	{ClaimChallengeDecided, "claim", "An operator accepted or rejected a challenge."},
 	{PayoutMethodRecorded, "payout_method", "An account to pay to was recorded; the rail verifies it."},
 	{PayoutMethodVerified, "payout_method", "The rail verified the account: it can be paid."},
 	{PayoutMethodRejected, "payout_method", "The rail refused the account: record another one."},
@@ -80,40 +82,42 @@ func (t Type) CheckSubject(subject string) error {
 // Most of these types belong to a status transition in lifecycle.go; EventKinds describes
 // each type.
 const (
-	QuoteCreated         Type = "quote.created"
-	QuoteBound           Type = "quote.bound"
-	QuoteExpired         Type = "quote.expired"
-	PolicyActivated      Type = "policy.activated"
-	PolicyExhausted      Type = "policy.exhausted"
-	PolicyExpired        Type = "policy.expired"
-	PolicyCancelled      Type = "policy.cancelled"
-	PolicyArchived       Type = "policy.archived"
-	PolicyUpdated        Type = "policy.updated"
-	ClaimOpened          Type = "claim.opened"
-	ClaimApproved        Type = "claim.approved"
-	ClaimDeferred        Type = "claim.deferred"
-	ClaimDeclined        Type = "claim.declined"
-	ClaimWithdrawn       Type = "claim.withdrawn"
-	ClaimClosed          Type = "claim.closed"
-	ClaimReopened        Type = "claim.reopened"
-	ClaimUpdated         Type = "claim.updated"
-	ClaimAttachmentAdded Type = "claim.attachment_added"
-	ClaimMessageAdded    Type = "claim.message_added"
-	PayoutMethodRecorded Type = "payout_method.recorded"
-	PayoutMethodVerified Type = "payout_method.verified"
-	PayoutMethodRejected Type = "payout_method.rejected"
-	PayoutMethodReplaced Type = "payout_method.replaced"
-	PayoutCreated        Type = "payout.created"
-	PayoutReleasing      Type = "payout.releasing"
-	PayoutReleased       Type = "payout.released"
-	PayoutBlocked        Type = "payout.blocked"
-	PayoutUnblocked      Type = "payout.unblocked"
-	PayoutReconciling    Type = "payout.reconciling"
-	PayoutReconciled     Type = "payout.reconciled"
-	PayoutReturned       Type = "payout.returned"
-	PayoutCancelled      Type = "payout.cancelled"
-	PayoutUpdated        Type = "payout.updated"
-	WebhookEndpointOn    Type = "webhook_endpoint.enabled"
-	WebhookEndpointOff   Type = "webhook_endpoint.disabled"
-	TimelineObserved     Type = "trigger.observed" // used only in timelines
+	QuoteCreated          Type = "quote.created"
+	QuoteBound            Type = "quote.bound"
+	QuoteExpired          Type = "quote.expired"
+	PolicyActivated       Type = "policy.activated"
+	PolicyExhausted       Type = "policy.exhausted"
+	PolicyExpired         Type = "policy.expired"
+	PolicyCancelled       Type = "policy.cancelled"
+	PolicyArchived        Type = "policy.archived"
+	PolicyUpdated         Type = "policy.updated"
+	ClaimOpened           Type = "claim.opened"
+	ClaimApproved         Type = "claim.approved"
+	ClaimDeferred         Type = "claim.deferred"
+	ClaimDeclined         Type = "claim.declined"
+	ClaimWithdrawn        Type = "claim.withdrawn"
+	ClaimClosed           Type = "claim.closed"
+	ClaimReopened         Type = "claim.reopened"
+	ClaimUpdated          Type = "claim.updated"
+	ClaimAttachmentAdded  Type = "claim.attachment_added"
+	ClaimMessageAdded     Type = "claim.message_added"
+	ClaimChallenged       Type = "claim.challenged"
+	ClaimChallengeDecided Type = "claim.challenge_decided"
+	PayoutMethodRecorded  Type = "payout_method.recorded"
+	PayoutMethodVerified  Type = "payout_method.verified"
+	PayoutMethodRejected  Type = "payout_method.rejected"
+	PayoutMethodReplaced  Type = "payout_method.replaced"
+	PayoutCreated         Type = "payout.created"
+	PayoutReleasing       Type = "payout.releasing"
+	PayoutReleased        Type = "payout.released"
+	PayoutBlocked         Type = "payout.blocked"
+	PayoutUnblocked       Type = "payout.unblocked"
+	PayoutReconciling     Type = "payout.reconciling"
+	PayoutReconciled      Type = "payout.reconciled"
+	PayoutReturned        Type = "payout.returned"
+	PayoutCancelled       Type = "payout.cancelled"
+	PayoutUpdated         Type = "payout.updated"
+	WebhookEndpointOn     Type = "webhook_endpoint.enabled"
+	WebhookEndpointOff    Type = "webhook_endpoint.disabled"
+	TimelineObserved      Type = "trigger.observed" // used only in timelines
 )
