@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/claims"
+	"parapet/model/claims/measured"
 	"parapet/model/events/webhooks"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
@@ -56,7 +57,11 @@ func lockRecord(ctx context.Context, tx *store.Tx, id string) (any, error) {
 	if err != nil {
 		return nil, err
 	}
-	return claims.LoadClaimRecord(ctx, tx, row)
+	record, err := claims.LoadClaimRecord(ctx, tx, row)
+	if err != nil {
+		return nil, err
+	}
+	return record, measured.Attach(ctx, tx, record)
 }
 
 func lockPolicyRecord(ctx context.Context, tx *store.Tx, id uuid.UUID) (*wire.Policy, error) {

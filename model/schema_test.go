@@ -60,7 +60,7 @@ func TestStatusCheckConstraintsMatchTransitions(t *testing.T) {
 			string(claims.BlockedApproval), string(claims.BlockedMethodMissing), string(claims.BlockedMethodUnverified), string(claims.BlockedRailRejected),
 		},
 		"operator_actions_operation_check": {
-			string(audit.OperationDecideClaim), string(audit.OperationWithdrawClaim), string(audit.OperationCancelPolicy), string(audit.OperationBlockPayout),
+			string(audit.OperationDecideClaim), string(audit.OperationDecideChallenge), string(audit.OperationWithdrawClaim), string(audit.OperationCancelPolicy), string(audit.OperationBlockPayout),
 			string(audit.OperationApprovePayout), string(audit.OperationReleasePayout), string(audit.OperationResolvePayout), string(audit.OperationSettlePayout),
 			string(audit.OperationUnblockPayout), string(audit.OperationRegisterPartner), string(audit.OperationDisablePartner), string(audit.OperationEnablePartner),
 		},

@@ -7,6 +7,8 @@ import (
 	"parapet/model/audit"
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
+	"parapet/model/claims/challenge"
+	"parapet/model/claims/measured"
 	"parapet/model/events"
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
@@ -78,6 +80,8 @@ type Service struct {
 	Sources        *sources.Service
 	Occurrences    *occurrence.Service
 	Claims         *claims.Service
+	Measured       *measured.Service
+	Challenges     *challenge.Service
 	Adjudication   *adjudication.Service
 	Payouts        *payouts.Service
 	Controls       *controls.Service
@@ -120,6 +124,8 @@ func New(c Config) (*Service, error) {
 		Sources:        sources.New(s),
 		Occurrences:    occurrence.New(s, c.RehearsalClock),
 		Claims:         claims.New(s),
+		Measured:       measured.New(s),
+		Challenges:     challenge.New(s),
 		Adjudication:   adjudication.New(s),
 		Payouts:        payouts.New(s),
 		Controls:       controls.New(s, c.Sleep),

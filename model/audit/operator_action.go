@@ -37,6 +37,7 @@ type Operation string
 // These are the recorded operations.
 const (
 	OperationDecideClaim     Operation = "decide_claim"
+	OperationDecideChallenge Operation = "decide_challenge"
 	OperationWithdrawClaim   Operation = "withdraw_claim"
 	OperationCancelPolicy    Operation = "cancel_policy"
 	OperationBlockPayout     Operation = "block_payout"

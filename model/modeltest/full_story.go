@@ -8,6 +8,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
+	"parapet/model/claims/challenge"
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
@@ -30,6 +31,7 @@ func (b *Bundle) PlayFullStory() {
 	b.playDeferredClaim()
 	b.playPayout()
 	b.playDeclines()
+	b.playChallenge()
 	// No earthquake of the price data is near Berlin, so the price of a season is the
 	// same on every day of the year.
 	brief := b.QuoteAndBind("quake-circle", Context{"term": "P30D", "location": map[string]any{"latitude": 52.52, "longitude": 13.40}})
@@ -98,6 +100,19 @@ func (b *Bundle) playPayout() {
 	b.Rail.Answer = nil
 	Must(b.Service.Payouts.Resolve(b.ctx, b.Operator, payouts.ResolutionRequest{PayoutID: second.ID, Outcome: claims.PayoutCancelled, Settled: true, Note: "The bank's letter."}))
 	require.Equal(b.t, "closed", b.Claim(claim).Status)
+}
+
+// playChallenge challenges the decision on the claim of the exhausted limit; it is
+// rejected.
+func (b *Bundle) playChallenge() {
+	b.t.Helper()
+	policy := b.QuoteAndBind("quake-circle", nil)
+	b.AdvanceClock(2 * time.Minute)
+	b.Observe(Quake("us6000weak", b.Now(), hualienEpicentre, "6.1"))
+	b.RunJobs()
+	claim := b.OnlyClaim(policy)
+	Must(b.Service.Challenges.Open(b.ctx, b.Acme, challenge.Request{ClaimID: claim.ID, Reason: "The shaking was stronger here."}))
+	Must(b.Service.Challenges.Decide(b.ctx, b.Operator, challenge.DecisionRequest{ClaimID: claim.ID, Outcome: challenge.Rejected}))
 }
 
 // reportPayout imports a rail report with one payout.

@@ -177,7 +177,8 @@ func archivePolicies(ctx context.Context, tx *store.Tx) (int, error) {
 	var rows []*underwriting.PolicyRow
 	err := store.LockBatch(tx.NewSelect().Model(&rows).Where("p.status in (?)", bun.List([]underwriting.PolicyStatus{underwriting.PolicyExhausted, underwriting.PolicyExpired, underwriting.PolicyCancelled})).
 		Where("p.reportable_until <= ?", tx.Now).
-		Where("not exists (select from claims c where c.policy_id = p.id and c.partner = p.partner and c.status in ('opened', 'deferred', 'approved'))"), store.SweepSetBatchSize).Scan(ctx)
+		Where("not exists (select from claims c where c.policy_id = p.id and c.partner = p.partner and c.status in ('opened', 'deferred', 'approved'))").
+		Where("not exists (select from claim_challenges ch join claims c on c.id = ch.claim_id and c.partner = ch.partner where c.policy_id = p.id and c.partner = p.partner and ch.status = 'open')"), store.SweepSetBatchSize).Scan(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("find policies to archive: %w", err)
 	}

@@ -97,6 +97,7 @@ func findDecisions(entries []entryRow) []decision {
 		}
 		decides := entry.Kind == event.ClaimApproved || entry.Kind == event.ClaimDeclined
 		grows := !decides && data.Determination != nil && data.Amount != nil && len(all) > 0
+		decides = decides || data.Amount != nil && data.Decision != nil && data.Decision.Outcome == string(claims.ClaimApproved) // after a challenge
 		if !decides && !grows {
 			continue
 		}

@@ -194,7 +194,7 @@ func (adj *adjudication) loadPayouts(ctx context.Context, claimIDs []uuid.UUID) 
 func (adj *adjudication) owedFor(p *underwriting.PolicyRow) (owed int64) {
 	for _, c := range adj.relatedClaims[p.ID] {
 		if adj.isFor(c) && isApproved(c) {
-			owed += adj.claimDeterminations[*c.DeterminationID].Amount
+			owed += max(adj.claimDeterminations[*c.DeterminationID].Amount, *c.Amount) // more than determined after an accepted challenge
 		}
 	}
 	return owed

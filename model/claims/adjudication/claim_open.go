@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
+	"parapet/model/claims/measured"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
@@ -81,6 +82,9 @@ func (s *Service) Open(ctx context.Context, caller actor.Actor, in ClaimRequest)
 			return err
 		}
 		if claim, err = claims.LoadClaimRecord(ctx, tx, opened); err != nil {
+			return err
+		}
+		if err := measured.Attach(ctx, tx, claim); err != nil {
 			return err
 		}
 		return tx.StoreResponse(map[bool]int{true: store.StatusCreated, false: store.StatusOK}[created], claim.ID, claim)

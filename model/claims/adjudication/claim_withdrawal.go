@@ -7,6 +7,7 @@ import (
 
 	"parapet/model/audit"
 	"parapet/model/claims"
+	"parapet/model/claims/measured"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -46,6 +47,9 @@ func (s *Service) Withdraw(ctx context.Context, caller actor.Actor, in Withdrawa
 		}
 		if caller.Kind != actor.KindPartner {
 			recordClaimAction(tx, audit.OperationWithdrawClaim, row, in.Note)
+		}
+		if err := measured.Attach(ctx, tx, claim); err != nil {
+			return err
 		}
 		return tx.StoreResponse(store.StatusOK, claim.ID, claim)
 	})

@@ -50,6 +50,9 @@ func (s *Service) Decide(ctx context.Context, caller actor.Actor, in DecisionReq
 		if err != nil {
 			return err
 		}
+		if !row.IsUndecided() {
+			return apperr.Fail(apperr.CodeStateConflict, "The claim is %s; only an opened or deferred one can be decided.", row.Status)
+		}
 		if err := adj.applyOperatorDecision(ctx, row, in); err != nil {
 			return err
 		}
@@ -91,14 +94,21 @@ func requireAmount(v *apperr.Validator, in *DecisionRequest, claim *claims.Claim
 	switch {
 	case in.Outcome != claims.ClaimApproved:
 		v.Require(in.Amount == nil, "/amount", "not_allowed", "Only an approval has an amount.")
-	case claim.Origin == claims.OriginTrigger:
+	case claim.Origin == claims.OriginTrigger && !isReopened(claim):
 		v.Require(in.Amount == nil, "/amount", "not_allowed", "The determination sets the amount of a claim of origin trigger; leave it out.")
+	case in.Amount == nil && claim.Origin == claims.OriginTrigger:
 	case in.Amount == nil:
 		v.Require(claim.RequestedAmount != nil, "/amount", "required", "The partner requested no amount; give the amount that is owed.")
 	default:
 		v.Require(in.Amount.Amount > 0, "/amount/amount", "minimum", "Approve at least 1 minor unit.")
 		v.Require(in.Amount.Currency == claim.Currency, "/amount/currency", "value", "Use the policy's currency, "+claim.Currency+".")
 	}
+}
+
+// isReopened reports whether an accepted challenge reopened the claim. An operator then
+// determines the amount by the evidence.
+func isReopened(claim *claims.ClaimRow) bool {
+	return slices.Contains(claim.ReasonCodes, string(claims.ReasonChallengeAccepted))
 }
 
 func requireReasons(v *apperr.Validator, in *DecisionRequest, claim *claims.ClaimRow) {
@@ -114,7 +124,7 @@ func requireReasons(v *apperr.Validator, in *DecisionRequest, claim *claims.Clai
 	}
 }
 
-// lockForDecision locks a waiting claim and all records that a decision changes. The
+// lockForDecision locks a claim and all records that a decision changes. The
 // claim must be unchanged since seen was read, so that only one of two concurrent
 // operators decides.
 func lockForDecision(ctx context.Context, tx *store.Tx, seen *claims.ClaimRow) (*adjudication, *claims.ClaimRow, error) {
@@ -138,9 +148,6 @@ func lockForDecision(ctx context.Context, tx *store.Tx, seen *claims.ClaimRow) (
 	row := adj.relatedClaims[p.ID][at]
 	if row.Version != seen.Version {
 		return nil, nil, store.VersionConflict()
-	}
-	if row.Status != claims.ClaimOpened && row.Status != claims.ClaimDeferred {
-		return nil, nil, apperr.Fail(apperr.CodeStateConflict, "The claim is %s; only an opened or deferred one can be decided.", row.Status)
 	}
 	return adj, row, nil
 }
@@ -169,10 +176,10 @@ func (adj *adjudication) applyOperatorDecision(ctx context.Context, row *claims.
 
 func (in *DecisionRequest) owedAmount(row *claims.ClaimRow, det *claims.DeterminationRow) int64 {
 	switch {
-	case det != nil:
-		return det.Amount
 	case in.Amount != nil:
 		return in.Amount.Amount
+	case det != nil:
+		return det.Amount
 	default:
 		return *row.RequestedAmount
 	}
