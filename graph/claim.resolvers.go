@@ -16,6 +16,10 @@ func (r *mutationResolver) OpenClaim(ctx context.Context, input node.OpenClaimIn
 	return readerFrom(ctx).OpenClaim(ctx, input)
 }
 
+func (r *mutationResolver) ChallengeClaim(ctx context.Context, input node.ChallengeClaimInput) (*node.ClaimPayload, error) {
+	return readerFrom(ctx).ChallengeClaim(ctx, input)
+}
+
 func (r *queryResolver) Claim(ctx context.Context, id string) (*node.Claim, error) {
 	return readerFrom(ctx).Claim(ctx, id)
 }

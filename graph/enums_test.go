@@ -16,6 +16,7 @@ import (
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/model/claims"
+	"parapet/model/claims/challenge"
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
@@ -102,9 +103,11 @@ func domainEnums(t *testing.T) map[string][]string {
 		"EventType": toEnumWords(event.Types()), "TimelineKind": append(toEnumWords(event.Types()), "trigger.observed"),
 		"ObservationKind": toEnumWords(hazard.Kinds()), "Peril": toEnumWords(trigger.Perils()), "DecisionOutcome": toEnumWords(claims.DecisionOutcomes()), "ReconciliationExceptionKind": reconciliation.ReconciliationExceptionKinds(),
 		"LedgerAccount": toEnumWords(ledger.Accounts()), "HoldReason": toEnumWords(payouts.HoldReasons()), "JobState": operations.JobStates(), "ResolutionOutcome": toEnumWords(payouts.ResolutionOutcomes()),
+		"ChallengeOutcome": toEnumWords([]challenge.Status{challenge.Accepted, challenge.Rejected}),
 	}
 	for name, of := range map[string]string{
 		"ActorKind": "model/kernel/actor.Kind", "AttachmentStatus": "model/claims.AttachmentStatus", "AuditOutcome": "model/kernel/store.AuditOutcome", "BlockedReason": "model/claims.BlockedReason", "BookDimension": "model/insight/portfolio.Dimension",
+		"ChallengeStatus": "model/claims/challenge.Status", "SourceReportState": "model/claims/measured.SourceStatus",
 		"ClaimOrigin": "model/claims.Origin", "CoverPhase": "model/underwriting.CoverPhase", "DeliveryStatus": "model/events/webhooks.DeliveryStatus", "DeterminationStage": "model/claims.DeterminationStage",
 		"Operation": "model/audit.Operation", "Order": "model/kernel/store.Order", "PartnerStatus": "model/partners.Status", "ReasonCode": "model/claims.ReasonCode",
 		"ProgressStatus": "model/insight/progress.Status", "RecordingResult": "model/hazard/occurrence.RecordingResult", "ReleaseResumptionState": "model/payouts/controls.ResumptionState", "ReportLineResult": "model/payouts.LineResult", "ReportLineStatus": "model/payouts/reconciliation.LineStatus", "SeriesInterval": "model/insight/portfolio.Interval",

@@ -19,6 +19,10 @@ func (r *mutationResolver) DecideClaim(ctx context.Context, input node.DecideCla
 	return readerFrom(ctx).DecideClaim(ctx, input)
 }
 
+func (r *mutationResolver) DecideChallenge(ctx context.Context, input node.DecideChallengeInput) (*node.ClaimPayload, error) {
+	return readerFrom(ctx).DecideChallenge(ctx, input)
+}
+
 func (r *mutationResolver) WithdrawClaim(ctx context.Context, input node.WithdrawClaimInput) (*node.ClaimPayload, error) {
 	return readerFrom(ctx).WithdrawClaim(ctx, input)
 }

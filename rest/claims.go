@@ -6,6 +6,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
+	"parapet/model/claims/challenge"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -38,12 +39,29 @@ func (s *server) openClaim(ctx context.Context, c *requestContext, in claimReque
 	return s.Service.Adjudication.Open(ctx, c.actor, in.toModel())
 }
 
-func (s *server) getClaims(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Claim], error) {
-	return s.Service.Claims.List(ctx, c.actor, filter, page)
+func (s *server) getClaims(ctx context.Context, c *requestContext, filter store.Filter, in store.PageRequest) (*store.Page[wire.Claim], error) {
+	page, err := s.Service.Claims.List(ctx, c.actor, filter, in)
+	if err != nil {
+		return nil, err
+	}
+	return page, s.Service.Measured.AttachAll(ctx, c.actor, page.Data)
 }
 
 func (s *server) getClaim(ctx context.Context, c *requestContext) (*wire.Claim, error) {
-	return s.Service.Claims.Get(ctx, c.actor, c.pathParam("claim_id"))
+	claim, err := s.Service.Claims.Get(ctx, c.actor, c.pathParam("claim_id"))
+	if err != nil {
+		return nil, err
+	}
+	return claim, s.Service.Measured.Attach(ctx, c.actor, claim)
+}
+
+type challengeRequest struct {
+	Reason        string   `json:"reason" minLength:"1" maxLength:"10000"`
+	AttachmentIDs []string `json:"attachment_ids,omitzero"`
+}
+
+func (s *server) challengeClaim(ctx context.Context, c *requestContext, in challengeRequest) (*wire.Claim, error) {
+	return s.Service.Challenges.Open(ctx, c.actor, challenge.Request{ClaimID: c.pathParam("claim_id"), Reason: in.Reason, AttachmentIDs: in.AttachmentIDs})
 }
 
 func (s *server) withdrawClaim(ctx context.Context, c *requestContext) (*wire.Claim, error) {

@@ -100,6 +100,7 @@ func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 		{"GET", of + "/payout-methods", "", actor.ScopeClaimsRead, 200, 404},
 		{"GET", "/policies/" + policy.ID + "/payout-methods", "", actor.ScopeClaimsRead, 200, 404},
 		{"GET", "/payout_methods/" + method.ID, "", actor.ScopeClaimsRead, 200, 404},
+		{"POST", of + "/challenge", `{"reason":"It was stronger."}`, actor.ScopeClaimsWrite, 200, 404},
 		{"POST", "/claims/" + waiting.ID + "/withdraw", "", actor.ScopeClaimsWrite, 200, 404},
 		{"GET", "/payouts?claim_id=" + claim.ID, "", actor.ScopeClaimsRead, 200, 200},
 		{"GET", "/payouts?policy_id=" + policy.ID, "", actor.ScopePayoutsRead, 200, 200},

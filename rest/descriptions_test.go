@@ -31,7 +31,7 @@ var graphQLNames = map[string]string{
 	"Line": "PriceLine", "Subject": "EventSubject", "Attempt": "DeliveryAttempt", "Redaction": "EventRedaction",
 	"IBAN": "IBANInput", "MobileMoney": "MobileMoneyInput", "USBankAccount": "USBankAccountInput", "PolicyholderFields": "PersonInput",
 	"QuoteRequest": "CreateQuoteInput", "BindRequest": "BindPolicyInput", "ClaimRequest": "OpenClaimInput",
-	"AttachmentRequest": "AddAttachmentInput", "MessageRequest": "AddMessageInput", "PayoutMethodRequest": "RecordPayoutMethodInput",
+	"ChallengeRequest": "ChallengeClaimInput", "AttachmentRequest": "AddAttachmentInput", "MessageRequest": "AddMessageInput", "PayoutMethodRequest": "RecordPayoutMethodInput",
 	"WebhookEndpointRequest": "CreateWebhookEndpointInput", "WebhookEndpointChange": "ChangeWebhookEndpointInput",
 	"WhatIfFields": "WhatIfInput", "WhatIfEarthquakeFields": "WhatIfEarthquakeInput", "WhatIfStormFields": "WhatIfStormInput",
 	"WhatIfFixFields": "WhatIfFixInput", "WhatIfRainFields": "WhatIfRainInput", "WhatIfDayFields": "WhatIfDayInput",

@@ -6,6 +6,8 @@ import (
 
 	"parapet/model/account"
 	"parapet/model/claims"
+	"parapet/model/claims/challenge"
+	"parapet/model/claims/measured"
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
@@ -47,10 +49,12 @@ var enumsBySchema = map[string]map[string][]any{
 	"Actor":         {"kind": enumValues(actor.KindSystem, actor.KindPartner, actor.KindOperator, actor.KindRail, actor.KindSource)},
 	"Attachment":    {"status": enumValues(claims.AttachmentStored)},
 	"Claim":         {"status": stateValues(claims.ClaimTransitions), "origin": enumValues(claims.OriginTrigger, claims.OriginApproval)},
+	"Challenge":     {"status": enumValues(challenge.Open, challenge.Rejected, challenge.Accepted)},
 	"ClaimBrief":    {"status": stateValues(claims.ClaimTransitions)},
 	"Decision":      {"outcome": enumValues(claims.ClaimApproved, claims.ClaimDeferred, claims.ClaimDeclined)},
 	"Determination": {"stage": enumValues(claims.DeterminationPreliminary, claims.DeterminationFinal)},
 	"Event":         {"type": eventTypes("")},
+	"SourceState":   {"state": enumValues(measured.SourceReported, measured.SourceWaiting, measured.SourceLate, measured.SourceNotApplicable)},
 	"Subject":       {"type": subjectTypes()},
 	"TimelineEntry": {"kind": append(eventTypes(""), "trigger.observed")},
 	"Line": {"kind": enumValues(pricing.ExpectedLoss, pricing.UncertaintyLoad, pricing.RiskLoad, pricing.Expense,

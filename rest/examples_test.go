@@ -62,6 +62,7 @@ func (s *goldenRun) run(t *testing.T) {
 	s.deliverWebhooks(t)
 	call("getClaimReceipt", 200, "GET", of+"/receipt", "")
 	call("getQuoteReceipt", 200, "GET", "/quotes/"+quote.ID+"/receipt", "")
+	s.challengeDecision(t, claim.ID)
 }
 
 // readOccurrence reads the occurrence and its explanation.
@@ -84,6 +85,12 @@ func (s *goldenRun) cancelAndWithdraw(t *testing.T, policy string) {
 	s.callAndRecord(t, "cancelPolicy", 200, "POST", "/policies/"+later.ID+"/cancel", "")
 	claim := decodeRecord[wire.Claim](t, s.post(t, 201, "/v1/claims", `{"policy_id":"`+policy+`","description":"The sign fell down."}`))
 	s.callAndRecord(t, "withdrawClaim", 200, "POST", "/claims/"+claim.ID+"/withdraw", "")
+}
+
+// challengeDecision challenges the decision on a claim.
+func (s *goldenRun) challengeDecision(t *testing.T, claim string) {
+	t.Helper()
+	s.callAndRecord(t, "challengeClaim", 200, "POST", "/claims/"+claim+"/challenge", `{"reason":"The station next door measured 0.3 more."}`)
 }
 
 // deliverWebhooks delivers the events so far to an endpoint.

@@ -51,6 +51,7 @@ var contractScopes = map[string]actor.Scope{
 	"POST /explain":                                              actor.ScopePoliciesRead,
 	"GET /occurrences/{occurrence_id}":                           actor.ScopePoliciesRead,
 	"GET /occurrences/{occurrence_id}/progress":                  actor.ScopeClaimsRead,
+	"POST /claims/{claim_id}/challenge":                          actor.ScopeClaimsWrite,
 	"POST /claims/{claim_id}/withdraw":                           actor.ScopeClaimsWrite,
 	"GET /policies/{policy_id}/timeline":                         actor.ScopePoliciesRead,
 	"GET /policies/{policy_id}/payout-methods":                   actor.ScopeClaimsRead,
@@ -262,7 +263,7 @@ func TestIfMatchIsDeclaredWhereItApplies(t *testing.T) {
 	require.ElementsMatch(t, []string{
 		"post /policies", "post /claims", "post /claims/{claim_id}/attachments", "post /claims/{claim_id}/messages", "post /payout_methods",
 		"patch /webhook_endpoints/{endpoint_id}", "delete /webhook_endpoints/{endpoint_id}",
-		"post /policies/{policy_id}/cancel", "post /claims/{claim_id}/withdraw",
+		"post /policies/{policy_id}/cancel", "post /claims/{claim_id}/withdraw", "post /claims/{claim_id}/challenge",
 		"post /webhook_endpoints/{endpoint_id}/rotate_secret", "post /webhook_endpoints/{endpoint_id}/test",
 	}, conditional)
 }

@@ -165,7 +165,7 @@ func actionRoute[Out any](path string, scope actor.Scope, status int, do func(co
 	}
 }
 
-// queryRoute is a POST that reads and changes nothing.
+// queryRoute is a POST with a body that creates no record of its own.
 func queryRoute[In, Out any](path string, scope actor.Scope, do func(context.Context, *requestContext, In) (*Out, error)) route {
 	r := createOrFindRoute(path, scope, func(ctx context.Context, c *requestContext, in In) (*Out, bool, error) {
 		answer, err := do(ctx, c, in)

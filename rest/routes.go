@@ -67,6 +67,8 @@ func (s *server) claimRoutes() []route {
 			describedAs("getClaim", "Claims", "Read a claim", "With its determination, decision and payouts."),
 		actionRoute("/claims/{claim_id}/withdraw", actor.ScopeClaimsWrite, http.StatusOK, s.withdrawClaim).withErrorCodes(apperr.CodeStateConflict).requiresMatch(claimInPath).
 			describedAs("withdrawClaim", "Claims", "Withdraw a claim", "Withdraws a claim that is opened or deferred. No new claim can be opened for its occurrence."),
+		queryRoute("/claims/{claim_id}/challenge", actor.ScopeClaimsWrite, s.challengeClaim).withErrorCodes(apperr.CodeStateConflict).requiresMatch(claimInPath).
+			describedAs("challengeClaim", "Claims", "Challenge a decision", "Contests the decision on a claim of origin trigger, within challenge_window of cover.measurement from the decision. The reason becomes a message of the claim; upload the evidence as attachments first. An operator decides. 409 state_conflict when the claim has no decision, a challenge is open or the window has ended."),
 		listRoute("/claims/{claim_id}/timeline", actor.ScopeClaimsRead, s.getTimeline).
 			describedAs("listTimeline", "Claims", "Read a claim's timeline", "Oldest first, numbered without gaps."),
 		getRoute("/claims/{claim_id}/receipt", actor.ScopeClaimsRead, s.getClaimReceipt).withFilters("part").withErrorCodes(apperr.CodeStateConflict).

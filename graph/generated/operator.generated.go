@@ -138,6 +138,61 @@ func (ec *executionContext) fieldContext_CancelPolicyPayload_clientMutationId(_ 
 	return graphql.NewScalarFieldContext("CancelPolicyPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _DecideChallengePayload_claim(ctx context.Context, field graphql.CollectedField, obj *node.ClaimPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DecideChallengePayload_claim(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Claim, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Claim) graphql.Marshaler {
+			return ec.marshalNClaim2ᚖparapetᚋgraphᚋnodeᚐClaim(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_DecideChallengePayload_claim(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "DecideChallengePayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Claim(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _DecideChallengePayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.ClaimPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_DecideChallengePayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_DecideChallengePayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("DecideChallengePayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _DecideClaimPayload_claim(ctx context.Context, field graphql.CollectedField, obj *node.ClaimPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -609,6 +664,78 @@ func (ec *executionContext) unmarshalInputCancelPolicyInput(ctx context.Context,
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputDecideChallengeInput(ctx context.Context, obj any) (node.DecideChallengeInput, error) {
+	var it node.DecideChallengeInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"claimId", "version", "outcome", "furtherAmount", "message", "note", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "claimId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("claimId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClaimID = data
+		case "version":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("version"))
+			data, err := ec.unmarshalOLong2ᚖint64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Version = data
+		case "outcome":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("outcome"))
+			data, err := ec.unmarshalNChallengeOutcome2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Outcome = data
+		case "furtherAmount":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("furtherAmount"))
+			data, err := ec.unmarshalOMoneyInput2ᚖparapetᚋmodelᚋmoneyᚐMoney(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.FurtherAmount = data
+		case "message":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("message"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Message = data
+		case "note":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("note"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Note = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputDecideClaimInput(ctx context.Context, obj any) (node.DecideClaimInput, error) {
 	var it node.DecideClaimInput
 	if obj == nil {
@@ -928,6 +1055,49 @@ func (ec *executionContext) _CancelPolicyPayload(ctx context.Context, sel ast.Se
 	return out
 }
 
+var decideChallengePayloadImplementors = []string{"DecideChallengePayload"}
+
+func (ec *executionContext) _DecideChallengePayload(ctx context.Context, sel ast.SelectionSet, obj *node.ClaimPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, decideChallengePayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("DecideChallengePayload")
+		case "claim":
+			out.Values[i] = ec._DecideChallengePayload_claim(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._DecideChallengePayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var decideClaimPayloadImplementors = []string{"DecideClaimPayload"}
 
 func (ec *executionContext) _DecideClaimPayload(ctx context.Context, sel ast.SelectionSet, obj *node.ClaimPayload) graphql.Marshaler {
@@ -1177,6 +1347,27 @@ func (ec *executionContext) unmarshalNCancelPolicyInput2parapetᚋgraphᚋnode�
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNChallengeOutcome2string(ctx context.Context, v any) (string, error) {
+	res, err := scalar.UnmarshalEnum(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalNChallengeOutcome2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+	_ = sel
+	res := scalar.MarshalEnum(v)
+	if res == graphql.Null {
+		if !graphql.HasFieldError(ctx, graphql.GetFieldContext(ctx)) {
+			graphql.AddErrorf(ctx, "the requested element is null which the schema does not allow")
+		}
+	}
+	return res
+}
+
+func (ec *executionContext) unmarshalNDecideChallengeInput2parapetᚋgraphᚋnodeᚐDecideChallengeInput(ctx context.Context, v any) (node.DecideChallengeInput, error) {
+	res, err := ec.unmarshalInputDecideChallengeInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNDecideClaimInput2parapetᚋgraphᚋnodeᚐDecideClaimInput(ctx context.Context, v any) (node.DecideClaimInput, error) {
 	res, err := ec.unmarshalInputDecideClaimInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1245,6 +1436,13 @@ func (ec *executionContext) marshalOCancelPolicyPayload2ᚖparapetᚋgraphᚋnod
 		return graphql.Null
 	}
 	return ec._CancelPolicyPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalODecideChallengePayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx context.Context, sel ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._DecideChallengePayload(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODecideClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx context.Context, sel ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {

@@ -236,6 +236,18 @@ type ComplexityRoot struct {
 		Node   func(childComplexity int) int
 	}
 
+	Challenge struct {
+		DecidedAt   func(childComplexity int) int
+		OpenedAt    func(childComplexity int) int
+		ReasonCodes func(childComplexity int) int
+		Status      func(childComplexity int) int
+	}
+
+	ChallengeClaimPayload struct {
+		Claim            func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
+	}
+
 	ChangeWebhookEndpointPayload struct {
 		ClientMutationID func(childComplexity int) int
 		WebhookEndpoint  func(childComplexity int) int
@@ -250,6 +262,7 @@ type ComplexityRoot struct {
 		Description      func(childComplexity int) int
 		Determination    func(childComplexity int) int
 		ID               func(childComplexity int) int
+		MeasurementState func(childComplexity int) int
 		Messages         func(childComplexity int, first *int, after *string, order *string) int
 		Metadata         func(childComplexity int) int
 		Occurrence       func(childComplexity int) int
@@ -321,6 +334,11 @@ type ComplexityRoot struct {
 		ClientMutationID func(childComplexity int) int
 		Secret           func(childComplexity int) int
 		WebhookEndpoint  func(childComplexity int) int
+	}
+
+	DecideChallengePayload struct {
+		Claim            func(childComplexity int) int
+		ClientMutationID func(childComplexity int) int
 	}
 
 	DecideClaimPayload struct {
@@ -707,6 +725,15 @@ type ComplexityRoot struct {
 		Stage  func(childComplexity int) int
 	}
 
+	MeasurementState struct {
+		Challenge      func(childComplexity int) int
+		DecisionDueAt  func(childComplexity int) int
+		LongStopAt     func(childComplexity int) int
+		PayoutDueAt    func(childComplexity int) int
+		SelectedSource func(childComplexity int) int
+		Sources        func(childComplexity int) int
+	}
+
 	Message struct {
 		Author    func(childComplexity int) int
 		Body      func(childComplexity int) int
@@ -783,10 +810,12 @@ type ComplexityRoot struct {
 		BlockPayout                  func(childComplexity int, input node.BlockPayoutInput) int
 		CancelJobs                   func(childComplexity int, input node.CancelJobsInput) int
 		CancelPolicy                 func(childComplexity int, input node.CancelPolicyInput) int
+		ChallengeClaim               func(childComplexity int, input node.ChallengeClaimInput) int
 		ChangeWebhookEndpoint        func(childComplexity int, input node.ChangeWebhookEndpointInput) int
 		CloseReconciliationException func(childComplexity int, input node.CloseReconciliationExceptionInput) int
 		CreateQuote                  func(childComplexity int, input node.CreateQuoteInput) int
 		CreateWebhookEndpoint        func(childComplexity int, input node.CreateWebhookEndpointInput) int
+		DecideChallenge              func(childComplexity int, input node.DecideChallengeInput) int
 		DecideClaim                  func(childComplexity int, input node.DecideClaimInput) int
 		DeclareMoratorium            func(childComplexity int, input node.DeclareMoratoriumInput) int
 		DeleteWebhookEndpoint        func(childComplexity int, input node.WebhookEndpointInput) int
@@ -1637,6 +1666,13 @@ type ComplexityRoot struct {
 	SourceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	SourceState struct {
+		Amount func(childComplexity int) int
+		Index  func(childComplexity int) int
+		Source func(childComplexity int) int
+		State  func(childComplexity int) int
 	}
 
 	Statement struct {
@@ -2626,6 +2662,44 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.CapacityEdge.Node(childComplexity), true
 
+	case "Challenge.decidedAt":
+		if e.ComplexityRoot.Challenge.DecidedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Challenge.DecidedAt(childComplexity), true
+	case "Challenge.openedAt":
+		if e.ComplexityRoot.Challenge.OpenedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Challenge.OpenedAt(childComplexity), true
+	case "Challenge.reasonCodes":
+		if e.ComplexityRoot.Challenge.ReasonCodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Challenge.ReasonCodes(childComplexity), true
+	case "Challenge.status":
+		if e.ComplexityRoot.Challenge.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Challenge.Status(childComplexity), true
+
+	case "ChallengeClaimPayload.claim":
+		if e.ComplexityRoot.ChallengeClaimPayload.Claim == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChallengeClaimPayload.Claim(childComplexity), true
+	case "ChallengeClaimPayload.clientMutationId":
+		if e.ComplexityRoot.ChallengeClaimPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ChallengeClaimPayload.ClientMutationID(childComplexity), true
+
 	case "ChangeWebhookEndpointPayload.clientMutationId":
 		if e.ComplexityRoot.ChangeWebhookEndpointPayload.ClientMutationID == nil {
 			break
@@ -2692,6 +2766,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Claim.ID(childComplexity), true
+	case "Claim.measurementState":
+		if e.ComplexityRoot.Claim.MeasurementState == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Claim.MeasurementState(childComplexity), true
 	case "Claim.messages":
 		if e.ComplexityRoot.Claim.Messages == nil {
 			break
@@ -2997,6 +3077,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.CreateWebhookEndpointPayload.WebhookEndpoint(childComplexity), true
+
+	case "DecideChallengePayload.claim":
+		if e.ComplexityRoot.DecideChallengePayload.Claim == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DecideChallengePayload.Claim(childComplexity), true
+	case "DecideChallengePayload.clientMutationId":
+		if e.ComplexityRoot.DecideChallengePayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.DecideChallengePayload.ClientMutationID(childComplexity), true
 
 	case "DecideClaimPayload.claim":
 		if e.ComplexityRoot.DecideClaimPayload.Claim == nil {
@@ -4491,6 +4584,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MeasurementSource.Stage(childComplexity), true
 
+	case "MeasurementState.challenge":
+		if e.ComplexityRoot.MeasurementState.Challenge == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementState.Challenge(childComplexity), true
+	case "MeasurementState.decisionDueAt":
+		if e.ComplexityRoot.MeasurementState.DecisionDueAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementState.DecisionDueAt(childComplexity), true
+	case "MeasurementState.longStopAt":
+		if e.ComplexityRoot.MeasurementState.LongStopAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementState.LongStopAt(childComplexity), true
+	case "MeasurementState.payoutDueAt":
+		if e.ComplexityRoot.MeasurementState.PayoutDueAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementState.PayoutDueAt(childComplexity), true
+	case "MeasurementState.selectedSource":
+		if e.ComplexityRoot.MeasurementState.SelectedSource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementState.SelectedSource(childComplexity), true
+	case "MeasurementState.sources":
+		if e.ComplexityRoot.MeasurementState.Sources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementState.Sources(childComplexity), true
+
 	case "Message.author":
 		if e.ComplexityRoot.Message.Author == nil {
 			break
@@ -4845,6 +4975,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CancelPolicy(childComplexity, args["input"].(node.CancelPolicyInput)), true
+	case "Mutation.challengeClaim":
+		if e.ComplexityRoot.Mutation.ChallengeClaim == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_challengeClaim_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ChallengeClaim(childComplexity, args["input"].(node.ChallengeClaimInput)), true
 	case "Mutation.changeWebhookEndpoint":
 		if e.ComplexityRoot.Mutation.ChangeWebhookEndpoint == nil {
 			break
@@ -4889,6 +5030,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.CreateWebhookEndpoint(childComplexity, args["input"].(node.CreateWebhookEndpointInput)), true
+	case "Mutation.decideChallenge":
+		if e.ComplexityRoot.Mutation.DecideChallenge == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_decideChallenge_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.DecideChallenge(childComplexity, args["input"].(node.DecideChallengeInput)), true
 	case "Mutation.decideClaim":
 		if e.ComplexityRoot.Mutation.DecideClaim == nil {
 			break
@@ -8890,6 +9042,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SourceEdge.Node(childComplexity), true
 
+	case "SourceState.amount":
+		if e.ComplexityRoot.SourceState.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceState.Amount(childComplexity), true
+	case "SourceState.index":
+		if e.ComplexityRoot.SourceState.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceState.Index(childComplexity), true
+	case "SourceState.source":
+		if e.ComplexityRoot.SourceState.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceState.Source(childComplexity), true
+	case "SourceState.state":
+		if e.ComplexityRoot.SourceState.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceState.State(childComplexity), true
+
 	case "Statement.csv":
 		if e.ComplexityRoot.Statement.CSV == nil {
 			break
@@ -9608,12 +9785,14 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputCancelJobsInput,
 		ec.unmarshalInputCancelPolicyInput,
 		ec.unmarshalInputCapacityFilter,
+		ec.unmarshalInputChallengeClaimInput,
 		ec.unmarshalInputChangeWebhookEndpointInput,
 		ec.unmarshalInputCircleInput,
 		ec.unmarshalInputClaimFilter,
 		ec.unmarshalInputCloseReconciliationExceptionInput,
 		ec.unmarshalInputCreateQuoteInput,
 		ec.unmarshalInputCreateWebhookEndpointInput,
+		ec.unmarshalInputDecideChallengeInput,
 		ec.unmarshalInputDecideClaimInput,
 		ec.unmarshalInputDeclareMoratoriumInput,
 		ec.unmarshalInputDeleteWebhookEndpointInput,
@@ -9981,6 +10160,32 @@ extend type Mutation {
   one policy in 24 hours.
   """
   openClaim("The claim." input: OpenClaimInput!): OpenClaimPayload
+  """
+  Challenge the decision on a claim of origin TRIGGER, within the challenge window of the policy's terms from the decision. A
+  claim has one open challenge; an operator decides it. Scope claims:write. Errors: not_found, validation_failed,
+  state_conflict when the claim has no decision, a challenge is open or the window has ended.
+  """
+  challengeClaim("The claim and the reason." input: ChallengeClaimInput!): ChallengeClaimPayload
+}
+
+"A challenge of the decision on a claim."
+input ChallengeClaimInput {
+  "Id of the claim."
+  claimId: ID!
+  "Why the decision is wrong, 1 to 10000 characters. It becomes a message of the claim."
+  reason: String!
+  "The evidence: ids of attachments of the claim, at most 50."
+  attachmentIds: [ID!]
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The answer of challengeClaim."
+type ChallengeClaimPayload {
+  "The claim as it is now."
+  claim: Claim!
+  "The clientMutationId of the input."
+  clientMutationId: String
 }
 
 "A claim for money under a policy because of an event."
@@ -10059,10 +10264,83 @@ type Claim implements Node {
     "The newest first when left out."
     order: Order
   ): PayoutMethodConnection
+  """
+  How far the sources of the policy's terms have come, computed when it is read; null for origin APPROVAL and when the terms
+  have no measurement. Of the events of a claim only those of its challenges have it.
+  """
+  measurementState: MeasurementState
   "When it was opened."
   openedAt: DateTime!
   "When it was paid and reconciled in full; null unless closed."
   closedAt: DateTime
+}
+
+"How far the sources of a policy's terms have come for a claim."
+type MeasurementState {
+  "The sources of the terms in order of rank, then other sources that reported the event."
+  sources: [SourceState!]!
+  "The source whose determination decides; null while none is selected."
+  selectedSource: String
+  """
+  When the claim is decided without another report: at the end of the wait that the terms give from the end of the
+  occurrence, or after it at the long stop. Null once decided, and when an operator decides.
+  """
+  decisionDueAt: DateTime
+  """
+  When the payout is due: with the decision, because the terms name no time in between. It counts neither a missing or
+  unverified payout method, nor approvals, holds and the time that the rail takes. Null when nothing is owed or all is paid.
+  """
+  payoutDueAt: DateTime
+  "After it no source is selected any more, and revisions add nothing."
+  longStopAt: DateTime!
+  "The newest challenge; null without one."
+  challenge: Challenge
+}
+
+"What one source alone reports for a claim."
+type SourceState {
+  "The name of the source."
+  source: String!
+  "Whether its report counts."
+  state: SourceReportState!
+  "The index of the source alone; null without a reading in the place."
+  index: Measure
+  "What the policy would owe by this source alone; null without a reading."
+  amount: Money
+}
+
+"Whether the report of a source counts."
+enum SourceReportState {
+  "It reported in time what the terms ask for."
+  REPORTED
+  "It has not reported yet what the terms ask for."
+  WAITING
+  "It had not reported by the end of the wait, or by the decision: it changes nothing."
+  LATE
+  "The terms do not name it: it decides nothing."
+  NOT_APPLICABLE
+}
+
+"A partner's challenge of the decision on a claim."
+type Challenge {
+  "The state of the challenge."
+  status: ChallengeStatus!
+  "When it was opened."
+  openedAt: DateTime!
+  "When an operator decided it; null while it is open."
+  decidedAt: DateTime
+  "CHALLENGE_ACCEPTED or CHALLENGE_REJECTED; empty while it is open."
+  reasonCodes: [ReasonCode!]!
+}
+
+"The state of a challenge."
+enum ChallengeStatus {
+  "It waits for an operator."
+  OPEN
+  "The decision stays as it is."
+  REJECTED
+  "A declined claim is decided again; another one got a further part."
+  ACCEPTED
 }
 
 "The state of a claim."
@@ -10137,6 +10415,10 @@ enum ReasonCode {
   LONG_STOP_REACHED
   "The source of the occurrence is none of those that decide the policy."
   SOURCE_NOT_NAMED
+  "An operator accepted the partner's challenge."
+  CHALLENGE_ACCEPTED
+  "An operator rejected the partner's challenge."
+  CHALLENGE_REJECTED
   "Evidence is needed."
   EVIDENCE_NEEDED
   "Compliance investigates it."
@@ -10538,7 +10820,7 @@ enum EventType {
   CLAIM_WITHDRAWN
   "A claim is paid in full and the rail has confirmed it."
   CLAIM_CLOSED
-  "A closed claim owes money again: a payout came back, or its storm grew."
+  "A closed claim owes money again: a payout came back, or its storm grew. Or a declined claim is decided again, because a challenge was accepted."
   CLAIM_REOPENED
   "Another public member changed, such as the determination or the next review."
   CLAIM_UPDATED
@@ -10546,6 +10828,10 @@ enum EventType {
   CLAIM_ATTACHMENT_ADDED
   "A message was added to a claim, by its partner or by an operator."
   CLAIM_MESSAGE_ADDED
+  "The partner challenged the decision on a claim; measurement_state has the challenge."
+  CLAIM_CHALLENGED
+  "An operator accepted or rejected a challenge."
+  CLAIM_CHALLENGE_DECIDED
   "An account to pay to was recorded; the rail verifies it."
   PAYOUT_METHOD_RECORDED
   "The rail verified the account: it can be paid."
@@ -12154,6 +12440,13 @@ input WhatIfTemperatureDayInput {
   """
   decideClaim("Which claim, and what is decided." input: DecideClaimInput!): DecideClaimPayload
   """
+  Accept or reject the open challenge of a claim. An accepted challenge of a declined claim defers it, and decideClaim decides
+  it again, with an amount that you give. One of an approved or closed claim adds a further part, whose payout needs the
+  approvals that any payout of the amount needs; nothing that was approved is reduced. Scope operator. Errors: not_found,
+  validation_failed, version_mismatch, state_conflict, limit_exhausted.
+  """
+  decideChallenge("Which claim, and what is decided." input: DecideChallengeInput!): DecideChallengePayload
+  """
   Withdraw a claim that is opened or deferred. No new claim can be opened for its occurrence. Scope claims:write for a
   partner's own claim; operators can withdraw any. Errors: not_found, validation_failed, version_mismatch, state_conflict.
   """
@@ -12201,6 +12494,8 @@ type OperatorAction {
 enum Operation {
   "The claim was approved, deferred or declined."
   DECIDE_CLAIM
+  "A challenge of the claim was accepted or rejected."
+  DECIDE_CHALLENGE
   "The claim was withdrawn."
   WITHDRAW_CLAIM
   "The policy was cancelled."
@@ -12261,7 +12556,7 @@ input DecideClaimInput {
   version: Long
   "The outcome."
   outcome: DecisionOutcome!
-  "The amount that is owed; only for origin APPROVAL. When left out: the requested amount, up to what is left of the limit."
+  "The amount that is owed; only for origin APPROVAL and after an accepted challenge. When left out: the requested amount, or that of the determination, up to what is left of the limit."
   amount: MoneyInput
   """
   Public reasons; OPERATOR_DECISION when left out. For APPROVED: THRESHOLD_MET, GOODWILL and OPERATOR_DECISION. For
@@ -12285,6 +12580,40 @@ input DecideClaimInput {
 
 "The answer of decideClaim."
 type DecideClaimPayload {
+  "The claim as it is now."
+  claim: Claim!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"A decision of a claim's challenge."
+input DecideChallengeInput {
+  "Id of the claim."
+  claimId: ID!
+  "Decide only if the claim still has this version; otherwise version_mismatch."
+  version: Long
+  "The outcome."
+  outcome: ChallengeOutcome!
+  "What is owed in addition, up to what is left of the limit. Required to accept the challenge of an approved or closed claim, not allowed otherwise."
+  furtherAmount: MoneyInput
+  "A message to the partner, 1 to 10000 characters. It becomes a message of the claim."
+  message: String
+  "The reason, shown to operators only, 1 to 2000 characters."
+  note: String
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The outcome of a challenge."
+enum ChallengeOutcome {
+  "The decision stays as it is."
+  REJECTED
+  "The claim is decided again, or gets a further part."
+  ACCEPTED
+}
+
+"The answer of decideChallenge."
+type DecideChallengePayload {
   "The claim as it is now."
   claim: Claim!
   "The clientMutationId of the input."
@@ -14846,7 +15175,7 @@ enum TimelineKind {
   CLAIM_WITHDRAWN
   "A claim is paid in full and the rail has confirmed it."
   CLAIM_CLOSED
-  "A closed claim owes money again: a payout came back, or its storm grew."
+  "A closed claim owes money again: a payout came back, or its storm grew. Or a declined claim is decided again, because a challenge was accepted."
   CLAIM_REOPENED
   "Another public member changed, such as the determination or the next review."
   CLAIM_UPDATED
@@ -14854,6 +15183,10 @@ enum TimelineKind {
   CLAIM_ATTACHMENT_ADDED
   "A message was added to a claim, by its partner or by an operator."
   CLAIM_MESSAGE_ADDED
+  "The partner challenged the decision on a claim; measurement_state has the challenge."
+  CLAIM_CHALLENGED
+  "An operator accepted or rejected a challenge."
+  CLAIM_CHALLENGE_DECIDED
   "An account to pay to was recorded; the rail verifies it."
   PAYOUT_METHOD_RECORDED
   "The rail verified the account: it can be paid."
@@ -15705,6 +16038,30 @@ func (ec *executionContext) childFields_CapacityEdge(ctx context.Context, field 
 	return nil, fmt.Errorf("no field named %q was found under type CapacityEdge", field.Name)
 }
 
+func (ec *executionContext) childFields_Challenge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_Challenge_status(ctx, field)
+	case "openedAt":
+		return ec.fieldContext_Challenge_openedAt(ctx, field)
+	case "decidedAt":
+		return ec.fieldContext_Challenge_decidedAt(ctx, field)
+	case "reasonCodes":
+		return ec.fieldContext_Challenge_reasonCodes(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Challenge", field.Name)
+}
+
+func (ec *executionContext) childFields_ChallengeClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "claim":
+		return ec.fieldContext_ChallengeClaimPayload_claim(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ChallengeClaimPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ChallengeClaimPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ChangeWebhookEndpointPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "webhookEndpoint":
@@ -15763,6 +16120,8 @@ func (ec *executionContext) childFields_Claim(ctx context.Context, field graphql
 		return ec.fieldContext_Claim_attachments(ctx, field)
 	case "payoutMethods":
 		return ec.fieldContext_Claim_payoutMethods(ctx, field)
+	case "measurementState":
+		return ec.fieldContext_Claim_measurementState(ctx, field)
 	case "openedAt":
 		return ec.fieldContext_Claim_openedAt(ctx, field)
 	case "closedAt":
@@ -15877,6 +16236,16 @@ func (ec *executionContext) childFields_CreateWebhookEndpointPayload(ctx context
 		return ec.fieldContext_CreateWebhookEndpointPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type CreateWebhookEndpointPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_DecideChallengePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "claim":
+		return ec.fieldContext_DecideChallengePayload_claim(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_DecideChallengePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type DecideChallengePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_DecideClaimPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16645,6 +17014,24 @@ func (ec *executionContext) childFields_MeasurementSource(ctx context.Context, f
 		return ec.fieldContext_MeasurementSource_stage(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type MeasurementSource", field.Name)
+}
+
+func (ec *executionContext) childFields_MeasurementState(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "sources":
+		return ec.fieldContext_MeasurementState_sources(ctx, field)
+	case "selectedSource":
+		return ec.fieldContext_MeasurementState_selectedSource(ctx, field)
+	case "decisionDueAt":
+		return ec.fieldContext_MeasurementState_decisionDueAt(ctx, field)
+	case "payoutDueAt":
+		return ec.fieldContext_MeasurementState_payoutDueAt(ctx, field)
+	case "longStopAt":
+		return ec.fieldContext_MeasurementState_longStopAt(ctx, field)
+	case "challenge":
+		return ec.fieldContext_MeasurementState_challenge(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MeasurementState", field.Name)
 }
 
 func (ec *executionContext) childFields_Message(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18313,6 +18700,20 @@ func (ec *executionContext) childFields_SourceEdge(ctx context.Context, field gr
 		return ec.fieldContext_SourceEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SourceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SourceState(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_SourceState_source(ctx, field)
+	case "state":
+		return ec.fieldContext_SourceState_state(ctx, field)
+	case "index":
+		return ec.fieldContext_SourceState_index(ctx, field)
+	case "amount":
+		return ec.fieldContext_SourceState_amount(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SourceState", field.Name)
 }
 
 func (ec *executionContext) childFields_Statement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

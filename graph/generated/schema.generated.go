@@ -35,6 +35,7 @@ import (
 type MutationResolver interface {
 	SetCapacity(ctx context.Context, input node.SetCapacityInput) (*node.SetCapacityPayload, error)
 	OpenClaim(ctx context.Context, input node.OpenClaimInput) (*node.ClaimPayload, error)
+	ChallengeClaim(ctx context.Context, input node.ChallengeClaimInput) (*node.ClaimPayload, error)
 	AddMessage(ctx context.Context, input node.AddMessageInput) (*node.AddMessagePayload, error)
 	AddAttachment(ctx context.Context, input node.AddAttachmentInput) (*node.AddAttachmentPayload, error)
 	StopReleases(ctx context.Context, input node.StopReleasesInput) (*node.StopReleasesPayload, error)
@@ -49,6 +50,7 @@ type MutationResolver interface {
 	RehearseObservations(ctx context.Context, input node.RecordObservationsInput) (*node.RecordObservationsPayload, error)
 	CancelPolicy(ctx context.Context, input node.CancelPolicyInput) (*node.CancelPolicyPayload, error)
 	DecideClaim(ctx context.Context, input node.DecideClaimInput) (*node.ClaimPayload, error)
+	DecideChallenge(ctx context.Context, input node.DecideChallengeInput) (*node.ClaimPayload, error)
 	WithdrawClaim(ctx context.Context, input node.WithdrawClaimInput) (*node.ClaimPayload, error)
 	BlockPayout(ctx context.Context, input node.BlockPayoutInput) (*node.PayoutPayload, error)
 	UnblockPayout(ctx context.Context, input node.UnblockPayoutInput) (*node.PayoutPayload, error)
@@ -245,6 +247,20 @@ func (ec *executionContext) field_Mutation_cancelPolicy_args(ctx context.Context
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_challengeClaim_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (node.ChallengeClaimInput, error) {
+			return ec.unmarshalNChallengeClaimInput2parapetᚋgraphᚋnodeᚐChallengeClaimInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_changeWebhookEndpoint_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -293,6 +309,20 @@ func (ec *executionContext) field_Mutation_createWebhookEndpoint_args(ctx contex
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (node.CreateWebhookEndpointInput, error) {
 			return ec.unmarshalNCreateWebhookEndpointInput2parapetᚋgraphᚋnodeᚐCreateWebhookEndpointInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_decideChallenge_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (node.DecideChallengeInput, error) {
+			return ec.unmarshalNDecideChallengeInput2parapetᚋgraphᚋnodeᚐDecideChallengeInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -1873,6 +1903,50 @@ func (ec *executionContext) fieldContext_Mutation_openClaim(ctx context.Context,
 	return fc, nil
 }
 
+func (ec *executionContext) _Mutation_challengeClaim(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_challengeClaim(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().ChallengeClaim(ctx, fc.Args["input"].(node.ChallengeClaimInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
+			return ec.marshalOChallengeClaimPayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_challengeClaim(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_ChallengeClaimPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_challengeClaim_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _Mutation_addMessage(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -2483,6 +2557,50 @@ func (ec *executionContext) fieldContext_Mutation_decideClaim(ctx context.Contex
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_decideClaim_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_decideChallenge(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_decideChallenge(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().DecideChallenge(ctx, fc.Args["input"].(node.DecideChallengeInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.ClaimPayload) graphql.Marshaler {
+			return ec.marshalODecideChallengePayload2ᚖparapetᚋgraphᚋnodeᚐClaimPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_decideChallenge(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_DecideChallengePayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_decideChallenge_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -6017,6 +6135,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
+		case "challengeClaim":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_challengeClaim(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
 		case "addMessage":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_addMessage(ctx, field)
@@ -6111,6 +6236,13 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "decideClaim":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_decideClaim(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "decideChallenge":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_decideChallenge(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
