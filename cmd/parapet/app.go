@@ -21,6 +21,7 @@ import (
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
 	"parapet/internal/gateway"
+	"parapet/internal/proxy"
 	"parapet/internal/tracing"
 	"parapet/internal/upload"
 	"parapet/jobs"
@@ -133,11 +134,15 @@ func (a *app) wireAPI() error {
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
 	}
+	proxies, err := proxy.ParseNetworks(a.settings.TrustedProxies)
+	if err != nil {
+		return fmt.Errorf("PARAPET_TRUSTED_PROXIES: %w", err)
+	}
 	doors, err := a.sharedHandlers()
 	if err != nil {
 		return err
 	}
-	a.handler, err = rest.New(rest.Config{
+	handler, err := rest.New(rest.Config{
 		Service: a.service, Family: a.settings.Family, BaseURL: a.settings.BaseURL, Log: a.log, Development: a.settings.Rehearsal,
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.partnerLimiter(), AddressLimiter: a.addressLimiter(),
 		Waiters:        a.waiters,
@@ -148,7 +153,11 @@ func (a *app) wireAPI() error {
 			return errors.Join(a.checkDraining(), a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))
 		},
 	})
-	return err
+	if err != nil {
+		return err
+	}
+	a.handler = proxies.Handler(a.settings.crossOrigin(handler))
+	return nil
 }
 
 // sharedHandlers returns the handlers besides REST, by address.

@@ -33,6 +33,10 @@ type settings struct {
 	Listen             string        `env:"PARAPET_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the API"`
 	MetricsListen      string        `env:"PARAPET_METRICS_LISTEN" envDefault:"" help:"address of /metrics; empty: not served"`
 	BaseURL            string        `env:"PARAPET_BASE_URL" envDefault:"" help:"origin that partners see, https://api.example.com; empty: the host that each request names"`
+	TrustedProxies     []string      `env:"PARAPET_TRUSTED_PROXIES" help:"addresses or networks of reverse proxies, 10.0.0.0/8, separated by commas: X-Forwarded-For is read from them only; needs PARAPET_BASE_URL; empty: the address of the connection counts"`
+	TLSCertificate     string        `env:"PARAPET_TLS_CERTIFICATE" envDefault:"" help:"file with the certificate chain (PEM) of the API; a new file is used at once; empty: no TLS"`
+	TLSKey             string        `env:"PARAPET_TLS_KEY" envDefault:"" help:"file with its private key (PEM)"`
+	Origins            []string      `env:"PARAPET_ORIGINS" help:"other origins whose pages may call the APIs and open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`
 	Family             string        `env:"PARAPET_FAMILY" envDefault:"parametric" help:"name of the second base address, /<family>/v1"`
 	Roles              []string      `env:"PARAPET_ROLES" envDefault:"api,workers" help:"what serve does: api, workers or both"`
 	Connections        int32         `env:"PARAPET_CONNECTIONS" envDefault:"20" help:"most database connections of one process; the job queue has 8 more"`
@@ -72,7 +76,6 @@ type settings struct {
 	Introspection      bool          `env:"PARAPET_GRAPHQL_INTROSPECTION" envDefault:"true" help:"whether introspection is allowed; false: it is refused, and errors suggest no names"`
 	TrustedQueries     string        `env:"PARAPET_GRAPHQL_TRUSTED_DOCUMENTS" envDefault:"" help:"a manifest of Apollo's or Relay's tools, or a folder of *.graphql files: the only GraphQL documents that run; empty: any"`
 	QueryCost          int           `env:"PARAPET_GRAPHQL_COST" envDefault:"25000" help:"highest cost of a GraphQL operation: the number of records that it can return"`
-	Origins            []string      `env:"PARAPET_GRAPHQL_ORIGINS" help:"origins whose pages may open a WebSocket, https://console.example.com, separated by commas; the server's own always may"`
 	SandboxPage        bool          `env:"PARAPET_SANDBOX" envDefault:"false" help:"whether /sandbox is served: a page to try GraphQL, with sign-in at the first issuer; always in development"`
 	SandboxClient      string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page and of the console; it returns to /sandbox and /console, and its issuer must allow the origin of this server by CORS"`
 	SandboxScope       string        `env:"PARAPET_SANDBOX_SCOPE" help:"scopes that a partner's sign-in at these pages asks for, separated by spaces; empty: openid and every scope of partners"`

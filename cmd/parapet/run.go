@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"net"
@@ -93,7 +94,8 @@ func (a *app) serveAPI(ctx context.Context, listener net.Listener) error {
 	server := &http.Server{
 		Handler: a.closeConnections(a.handler), ReadHeaderTimeout: 10 * time.Second, ReadTimeout: time.Minute,
 		WriteTimeout: 90 * time.Second, IdleTimeout: 2 * time.Minute, MaxHeaderBytes: 64 << 10,
-		DisableGeneralOptionsHandler: true, // the router answers OPTIONS * too
+		DisableGeneralOptionsHandler: true,                                                                              // the router answers OPTIONS * too
+		TLSConfig:                    &tls.Config{MinVersion: tls.VersionTLS12, NextProtos: []string{"h2", "http/1.1"}}, // HTTP/2 on a TLS listener
 	}
 	server.RegisterOnShutdown(a.service.Events.EndWaits)
 	server.RegisterOnShutdown(a.graphql.Close)

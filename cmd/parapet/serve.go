@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parapet/internal/proxy"
 	"parapet/jobs/rail"
 	"parapet/migrations"
 	"parapet/model/kernel/store"
@@ -84,6 +85,10 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("PARAPET_LISTEN: %w", err)
 	}
+	secure, err := s.secureListener(listener, log)
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
 	var metrics net.Listener
 	if s.MetricsListen != "" {
 		if metrics, err = listenOnFree(ctx, s.MetricsListen); err != nil {
@@ -91,7 +96,7 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 		}
 	}
 	log.Info("serving", "address", listener.Addr().String(), "roles", s.Roles)
-	return a.serveAndWork(ctx, listener, metrics)
+	return a.serveAndWork(ctx, secure, metrics)
 }
 
 // isDevelopmentStack reports whether parapet dev runs: serve refuses its loopback targets.
@@ -119,8 +124,14 @@ func (s settings) checkComplete() error {
 	need(!s.Loopback, "PARAPET_LOOPBACK_TARGETS is for parapet dev: a partner could make this server call itself")
 	need(s.DelayDivisor <= 1, "PARAPET_DELIVERY_DELAY_DIVISOR is for parapet dev: partners rely on the schedule of webhook attempts")
 	need(s.DrainDelay >= 0 && s.DrainDelay <= maxDrainDelay, "PARAPET_DRAIN_DELAY: use 0s to 20s; requests and jobs must end within 25 s after SIGTERM")
+	need(len(s.TrustedProxies) == 0 || s.BaseURL != "", "PARAPET_BASE_URL is missing: behind PARAPET_TRUSTED_PROXIES name the origin that partners see")
+	need((s.TLSCertificate == "") == (s.TLSKey == ""), "PARAPET_TLS_CERTIFICATE and PARAPET_TLS_KEY belong together: set both or none")
+	_, badProxies := proxy.ParseNetworks(s.TrustedProxies)
+	if badProxies != nil {
+		badProxies = fmt.Errorf("PARAPET_TRUSTED_PROXIES: %w", badProxies)
+	}
 	_, err = newLogger(io.Discard, s.LogLevel)
-	return errors.Join(append(missing, err)...)
+	return errors.Join(append(missing, badProxies, s.checkOrigins(), err)...)
 }
 
 // newMigrateCommand migrates the database to this release's schema.
