@@ -13,6 +13,7 @@ import (
 	"github.com/riverqueue/river"
 
 	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/model"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
@@ -31,7 +32,7 @@ type Feed struct {
 // arguments are shown to operators and the full address may hold a key.
 type PollFeed struct {
 	Source string        `json:"source"`
-	URL    string        `json:"url"` // from feed.DisplayAddress
+	URL    string        `json:"url"` // from fetch.DisplayAddress
 	Every  time.Duration `json:"every"`
 }
 
@@ -39,7 +40,7 @@ type PollFeed struct {
 func (PollFeed) Kind() string { return "poll_feed" }
 
 // pollJob is the job that polls a feed.
-func (f Feed) pollJob() PollFeed { return PollFeed{f.Source, feed.DisplayAddress(f.URL), f.Interval} }
+func (f Feed) pollJob() PollFeed { return PollFeed{f.Source, fetch.DisplayAddress(f.URL), f.Interval} }
 
 // pollFeed fetches its feeds and records new observations. A process without the feed in
 // its configuration skips it; the next period may run elsewhere.
@@ -47,7 +48,7 @@ type pollFeed struct {
 	river.WorkerDefaults[PollFeed]
 
 	service *model.Service
-	fetch   *feed.Fetcher
+	fetch   *fetch.Fetcher
 	feeds   []Feed
 }
 
@@ -55,7 +56,7 @@ type pollFeed struct {
 func (w *pollFeed) Work(ctx context.Context, job *river.Job[PollFeed]) error {
 	var failed error
 	for _, f := range w.feeds {
-		if f.Source == job.Args.Source && feed.DisplayAddress(f.URL) == feed.DisplayAddress(job.Args.URL) {
+		if f.Source == job.Args.Source && fetch.DisplayAddress(f.URL) == fetch.DisplayAddress(job.Args.URL) {
 			failed = errors.Join(failed, w.pollOne(ctx, f))
 		}
 	}
@@ -69,12 +70,12 @@ func (w *pollFeed) pollOne(ctx context.Context, of Feed) error {
 	}
 	asked, cancel := context.WithTimeout(ctx, fetchTimeout)
 	defer cancel()
-	fetched, err := w.fetch.Fetch(asked, feed.Poll{
+	fetched, err := w.fetch.Fetch(asked, fetch.Poll{
 		URL: state.URL, Interval: minPollInterval(of.Interval), ETag: state.ETag, LastModified: state.LastModified, Failures: state.Failures,
 	})
 	seen := IngestResult{}
 	if err == nil && fetched.Changed {
-		seen, err = IngestFile(ctx, w.service, of.Source, fetched.Body)
+		seen, err = IngestFrom(ctx, w.service, of.Source, of.URL, fetched.Body)
 	}
 	// A file that used up the job's time is a failure that must be saved too.
 	kept, cancel := context.WithTimeout(context.WithoutCancel(ctx), saveTimeout)
@@ -119,10 +120,17 @@ func (r *IngestResult) describeProblems() string {
 	return fmt.Sprintf("%d rows left out; the first: %s", len(r.Problems), r.Problems[0])
 }
 
-// IngestFile reads a file of a source and records its valid rows, including those before
-// a read error. Recording the same file again changes nothing.
-func IngestFile(ctx context.Context, service *model.Service, source string, file []byte) (seen IngestResult, err error) {
+// IngestFile is IngestFrom for a file without an address.
+func IngestFile(ctx context.Context, service *model.Service, source string, file []byte) (IngestResult, error) {
+	return IngestFrom(ctx, service, source, source, file)
+}
+
+// IngestFrom reads a file of a source and records its valid rows, including those before
+// a read error, with the records that they come from. Recording the same file again
+// changes nothing.
+func IngestFrom(ctx context.Context, service *model.Service, source, address string, file []byte) (seen IngestResult, err error) {
 	batch, unread := feed.Parse(source, bytes.NewReader(file))
+	batch.SetFile(fetch.NewFile(address, file))
 	if unread != nil {
 		unread = fmt.Errorf("read %s: %w", source, unread)
 	}
@@ -147,6 +155,7 @@ func ReplayFile(ctx context.Context, service *model.Service, source string, file
 	if err != nil {
 		return IngestResult{}, err
 	}
+	batch.SetFile(fetch.NewFile(source, file))
 	batch.Observations, seen.FutureRows = feed.Shift(batch.Observations, shift, now)
 	err = seen.recordBatch(ctx, service, source, batch)
 	return seen, err

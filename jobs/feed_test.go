@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
@@ -165,7 +166,7 @@ func (s *fixture) pollFeedOnce(from *feedSource, every time.Duration) (occurrenc
 func (s *fixture) pollUntil(ctx context.Context, from *feedSource, every time.Duration) (occurrence.FeedPoll, error) {
 	s.t.Helper()
 	of := Feed{feed.SourceNHC, from.URL, every}
-	worker := &pollFeed{service: s.Service, fetch: &feed.Fetcher{Client: from.Client()}, feeds: []Feed{of}}
+	worker := &pollFeed{service: s.Service, fetch: &fetch.Fetcher{Client: from.Client()}, feeds: []Feed{of}}
 	err := worker.Work(ctx, &river.Job[PollFeed]{Args: of.pollJob()})
 	var state occurrence.FeedPoll
 	require.NoError(s.t, s.DB.Bun.NewSelect().Model(&state).Scan(context.WithoutCancel(ctx)))

@@ -11,7 +11,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/model"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
@@ -47,7 +47,7 @@ func workersWith(s *fixture, files store.FileStore) *Workers {
 	require.NoError(s.t, err)
 	service, err := model.New(model.Config{DB: s.DB, Queue: queue, Files: files, Keys: modeltest.Keys(), Development: true})
 	require.NoError(s.t, err)
-	workers, err := NewWorkers(Config{Pool: s.pool, Service: service, Rail: s.rail, Fetch: &feed.Fetcher{}, Sender: s.newSender(), Log: s.newLogger()})
+	workers, err := NewWorkers(Config{Pool: s.pool, Service: service, Rail: s.rail, Fetch: &fetch.Fetcher{}, Sender: s.newSender(), Log: s.newLogger()})
 	require.NoError(s.t, err)
 	workers.heartbeat.retry = time.Millisecond
 	return workers

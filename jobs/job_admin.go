@@ -14,7 +14,7 @@ import (
 	"github.com/riverqueue/river"
 	"github.com/uptrace/bun"
 
-	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/model/operations"
 )
 
@@ -108,7 +108,7 @@ func redactArguments(args []byte) ([]byte, error) {
 		if !ok || !strings.Contains(text, "://") {
 			continue
 		}
-		members[name] = feed.DisplayAddress(text)
+		members[name] = fetch.DisplayAddress(text)
 	}
 	return json.Marshal(members, json.Deterministic(true))
 }

@@ -18,7 +18,7 @@ import (
 	"go.jetify.com/typeid"
 	"golang.org/x/sync/errgroup"
 
-	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/jobs/rail"
 	"parapet/model"
 	"parapet/model/account"
@@ -120,7 +120,7 @@ func (s *fixture) startWorkers(feeds ...Feed) *Workers {
 func (s *fixture) startWorkersWith(by rail.Rail, feeds ...Feed) *Workers {
 	s.t.Helper()
 	workers, err := NewWorkers(Config{
-		Pool: s.pool, Service: s.Service, Rail: by, Feeds: feeds, Fetch: &feed.Fetcher{},
+		Pool: s.pool, Service: s.Service, Rail: by, Feeds: feeds, Fetch: &fetch.Fetcher{},
 		Sender: s.newSender(), Log: s.newLogger(),
 	})
 	require.NoError(s.t, err)

@@ -14,7 +14,7 @@ import (
 	"github.com/riverqueue/river/rivertype"
 	"go.opentelemetry.io/otel/trace"
 
-	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/jobs/rail"
 	"parapet/jobs/webhook"
 	"parapet/model"
@@ -104,8 +104,8 @@ type Config struct {
 	RailRate int
 	// FileInterval is how often a file-based rail writes accepted orders.
 	FileInterval time.Duration
-	Feeds        []Feed        // polled; empty means none
-	Fetch        *feed.Fetcher // reads Feeds
+	Feeds        []Feed         // polled; empty means none
+	Fetch        *fetch.Fetcher // reads Feeds
 	Sender       *webhook.Sender
 	Log          *slog.Logger
 	// Tracer records a span for every attempt and every call to the rail, in the trace

@@ -25,7 +25,7 @@ import (
 	"parapet/internal/tracing"
 	"parapet/internal/upload"
 	"parapet/jobs"
-	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/jobs/rail"
 	"parapet/jobs/webhook"
 	"parapet/migrations"
@@ -119,7 +119,7 @@ func (a *app) wireWorkers() error {
 	}
 	a.workers, err = jobs.NewWorkers(jobs.Config{
 		Pool: a.riverPool, Service: a.service, Rail: payment, RailRate: a.settings.RailRate, FileInterval: a.settings.RailFilesEvery,
-		Feeds: feeds, Fetch: &feed.Fetcher{Client: a.egressGuard.Client(feed.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
+		Feeds: feeds, Fetch: &fetch.Fetcher{Client: a.egressGuard.Client(fetch.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
 		Sender: &webhook.Sender{Client: a.egressGuard.Client(webhook.Timeout), Now: time.Now}, ObserveJob: a.metrics.observeJob, Tracer: a.tracer,
 	})
 	return err

@@ -18,7 +18,7 @@ import (
 	"parapet/internal/egress"
 	"parapet/internal/filestore"
 	"parapet/jobs"
-	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/migrations"
 	"parapet/model"
 	"parapet/model/kernel/actor"
@@ -188,11 +188,11 @@ func (c *checker) fetchHeader(ctx context.Context, client *http.Client, address 
 	defer cancel()
 	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, http.NoBody)
 	if err != nil {
-		return nil, feed.ErrorWithoutAddress(err)
+		return nil, fetch.ErrorWithoutAddress(err)
 	}
 	answer, err := client.Do(request)
 	if err != nil {
-		return nil, feed.ErrorWithoutAddress(err) // the address may hold a key
+		return nil, fetch.ErrorWithoutAddress(err) // the address may hold a key
 	}
 	defer answer.Body.Close()
 	_, _ = io.CopyN(io.Discard, answer.Body, 1<<16)
@@ -210,7 +210,7 @@ func (c *checker) checkFeeds(ctx context.Context) {
 	}
 	for _, f := range feeds {
 		_, err := c.fetchHeader(ctx, c.egressGuard.Client(checkTimeout, egress.FollowRedirects), f.URL)
-		c.addError("feed "+f.Source+" "+feed.DisplayAddress(f.URL), err, "answers", "Open the address from this machine; it must be public and https.")
+		c.addError("feed "+f.Source+" "+fetch.DisplayAddress(f.URL), err, "answers", "Open the address from this machine; it must be public and https.")
 	}
 	if len(feeds) == 0 {
 		c.addResult("feeds", checkWarn, "none is polled", "Name feeds in PARAPET_FEEDS, unless observations are posted.")

@@ -15,7 +15,7 @@ import (
 
 	"parapet/internal/gateway"
 	"parapet/jobs"
-	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/model"
 	"parapet/model/kernel/actor"
 	"parapet/model/operations"
@@ -194,7 +194,7 @@ func observeMatching(observe func(*prometheus.Desc, float64, ...string), figures
 // Feeds with the same name show the oldest poll and the most failures.
 func mergeFeedsByName(feeds []operations.FeedStats) (list []operations.FeedStats) {
 	for _, f := range feeds {
-		f.URL = feed.DisplayAddress(f.URL)
+		f.URL = fetch.DisplayAddress(f.URL)
 		at := slices.IndexFunc(list, func(have operations.FeedStats) bool { return have.Source == f.Source && have.URL == f.URL })
 		if at < 0 {
 			list = append(list, f)

@@ -15,6 +15,7 @@ import (
 
 	"parapet/jobs"
 	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 	"parapet/model"
 	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
@@ -70,7 +71,7 @@ func runObserve(ctx context.Context, o observeOptions, from string, out io.Write
 	if o.replay != "" {
 		seen, err = jobs.ReplayFile(ctx, service, o.source, file, strings.TrimPrefix(o.replay, lastEvent))
 	} else {
-		seen, err = jobs.IngestFile(ctx, service, o.source, file)
+		seen, err = jobs.IngestFrom(ctx, service, o.source, from, file)
 	}
 	printObserved(out, seen)
 	if err == nil && o.wait {
@@ -121,7 +122,7 @@ func readFileOrURL(ctx context.Context, name string) ([]byte, error) {
 	if !strings.HasPrefix(name, "http://") && !strings.HasPrefix(name, "https://") {
 		return os.ReadFile(name) //nolint:gosec // the operator chooses the file
 	}
-	fetched, err := (&feed.Fetcher{}).Fetch(ctx, feed.Poll{URL: name})
+	fetched, err := (&fetch.Fetcher{}).Fetch(ctx, fetch.Poll{URL: name})
 	return fetched.Body, err
 }
 
@@ -143,7 +144,7 @@ func (a *app) feedAddresses() ([]jobs.Feed, error) {
 			return nil, fmt.Errorf("PARAPET_FEEDS: the address of %s cannot be read", f.Source)
 		}
 		if wrong := a.egressGuard.CheckURL(address); wrong != "" {
-			return nil, fmt.Errorf("PARAPET_FEEDS: %s: %s", feed.DisplayAddress(f.URL), strings.TrimSuffix(wrong, "."))
+			return nil, fmt.Errorf("PARAPET_FEEDS: %s: %s", fetch.DisplayAddress(f.URL), strings.TrimSuffix(wrong, "."))
 		}
 	}
 	return feeds, err

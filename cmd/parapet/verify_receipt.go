@@ -10,6 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parapet/jobs/feed"
 	"parapet/model/hazard"
 	"parapet/model/receipts/receipt"
 )
@@ -44,7 +45,7 @@ func runVerifyReceipt(file, keys, pin string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report, err := receipt.Verify(text, trust, hazard.Shipped())
+	report, err := receipt.Verify(text, trust, receipt.Data{History: hazard.Shipped(), ParseRecord: feed.ParseRecord})
 	if err != nil {
 		return fmt.Errorf("%s proves nothing: %w", file, err)
 	}

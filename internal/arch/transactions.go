@@ -13,7 +13,7 @@ var transactionTypes = []string{"Tx", "store.Tx", "pgx.Conn", "pgx.Tx", "bun.Tx"
 
 // networkTypes are the types whose methods call over the network.
 var networkTypes = []string{
-	"FileStore", "store.FileStore", "filestore.Store", "http.Client", "rail.Rail", "rail.BatchRail", "rail.Reporter", "Rail", "Reporter", "feed.Fetcher", "webhook.Sender",
+	"FileStore", "store.FileStore", "filestore.Store", "http.Client", "rail.Rail", "rail.BatchRail", "rail.Reporter", "Rail", "Reporter", "fetch.Fetcher", "webhook.Sender",
 }
 
 // localMethods are the methods of networkTypes that make no network call: identification,

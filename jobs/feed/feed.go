@@ -51,6 +51,25 @@ var parsers = map[string]Parser{SourceUSGS: ParseUSGS, SourceEMSC: ParseEMSC, So
 // Sources lists the supported sources by name.
 func Sources() []string { return []string{SourceEMSC, SourceGHCN, SourceNHC, SourceUSGS} }
 
+// SetFile names the file that the records of the observations are from.
+func (b *Batch) SetFile(file *hazard.File) {
+	for i := range b.Observations {
+		if record := b.Observations[i].Record; record != nil {
+			record.File = file
+		}
+	}
+}
+
+// ParseRecord reads what a Record of an observation has: a whole file of one row, or one
+// feature of GeoJSON.
+func ParseRecord(source string, record []byte) ([]wire.ObservationInput, error) {
+	if bytes.HasPrefix(record, []byte("{")) {
+		record = slices.Concat([]byte(`{"features":[`), record, []byte("]}"))
+	}
+	batch, err := Parse(source, bytes.NewReader(record))
+	return batch.Observations, err
+}
+
 // Parse reads a file of the named source.
 func Parse(source string, r io.Reader) (Batch, error) {
 	parse, known := parsers[source]

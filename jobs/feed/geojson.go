@@ -1,6 +1,7 @@
 package feed
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"io"
@@ -106,7 +107,12 @@ func (p *featureParser) expectToken(kind jsontext.Kind) error {
 }
 
 func (p *featureParser) addFeature(text jsontext.Value, line int) {
-	switch id, err := p.add(&p.batch, text); {
+	known := len(p.batch.Observations)
+	id, err := p.add(&p.batch, text)
+	for i := range p.batch.Observations[known:] {
+		p.batch.Observations[known+i].Record = &hazard.Record{Text: bytes.Clone(text)}
+	}
+	switch {
 	case err != nil && id == "":
 		p.addRowError(line, "feature %d: %v", p.count, err)
 	case err != nil:

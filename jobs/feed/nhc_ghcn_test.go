@@ -45,6 +45,12 @@ func TestNHCFile(t *testing.T) {
 	require.Len(t, batch.Observations, 55_548)
 	require.Equal(t, 57, batch.Skipped, "fixes without a known wind")
 	require.Equal(t, 34, seen["AL122005"])
+	for i := range batch.Observations {
+		if i%100 == 0 {
+			requireSameFromRecord(t, batch.Observations[i])
+		}
+		batch.Observations[i].Record = nil
+	}
 	require.Contains(t, batch.Observations, wire.ObservationInput{
 		Source: "nhc", SourceEventID: "AL122005", Kind: hazard.StormFix, Stage: trigger.Final,
 		OccurredAt: time.Date(2005, 8, 29, 11, 10, 0, 0, time.UTC),
@@ -82,8 +88,18 @@ func TestGHCNFile(t *testing.T) {
 	require.Equal(t, "5.0", findObservation(t, batch, "Seattle/2012-01-01").Measures["temperature_min"].Value, "digits are kept")
 }
 
-// For any input, parsing does not panic, every observation is complete, and every error
-// has a line.
+// requireSameFromRecord requires that the record of an observation alone has its values.
+func requireSameFromRecord(t *testing.T, o wire.ObservationInput) {
+	t.Helper()
+	alone, err := feed.ParseRecord(o.Source, o.Record.Text)
+	require.NoError(t, err)
+	require.Len(t, alone, 1)
+	alone[0].Record, o.Record = nil, nil
+	require.Equal(t, o, alone[0])
+}
+
+// For any input, parsing does not panic, every observation is complete and follows from
+// its record alone, and every error has a line.
 func fuzzParser(f *testing.F, source string) {
 	f.Helper()
 	f.Fuzz(func(t *testing.T, text string) {
@@ -96,6 +112,7 @@ func fuzzParser(f *testing.F, source string) {
 			require.NotEmpty(t, o.Measures)
 			require.GreaterOrEqual(t, o.OccurredAt.Year(), hazard.EarliestYear)
 			require.NotEqual(t, o.Location == nil, o.Station == "")
+			requireSameFromRecord(t, o)
 		}
 		for _, e := range batch.Errors {
 			require.Positive(t, e.Line)

@@ -64,7 +64,7 @@ func (r *rowReader) parseDay() (station string, day Day, err error) {
 	if err != nil {
 		return "", Day{}, err
 	}
-	day.PrecipitationMM = precipitation
+	day.PrecipitationMM, day.Line = precipitation, r.line
 	if day.HighestC, err = r.parseOptionalDecimal("highest temperature", fields[3], unknown); err != nil {
 		return "", Day{}, err
 	}

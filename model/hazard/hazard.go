@@ -33,6 +33,7 @@ type Fix struct {
 	PressureHPA *decimal.Decimal
 	Status      string // the source's code for the state of the system: HU, TS, EX …
 	Record      string // reason for a fix between the regular hours: L is a landfall
+	Line        int    // of its file, counted from 1; 0 without a file
 }
 
 // Storm is one tropical cyclone with its fixes in order of time.
@@ -42,6 +43,7 @@ type Storm struct {
 	Fixes []Fix
 
 	Complete bool // all fixes announced in the file were read
+	Line     int  // of its header in its file, counted from 1; 0 without a file
 }
 
 // Day is one UTC calendar day of measurements at a station. Values are nil when the source
@@ -53,6 +55,7 @@ type Day struct {
 	LowestC         *decimal.Decimal
 	WindMS          *decimal.Decimal // mean wind in metres per second
 	Preliminary     bool             // the source may still revise it; never true of shipped history
+	Line            int              // of its file, counted from 1; 0 without a file
 }
 
 // Station is a weather station with its days in order of date, without the missing

@@ -51,7 +51,7 @@ func (p *hurdatParser) readHeader() {
 		p.rejectRow(p.line, "a storm's header is basin, number and year, its name and its number of fixes")
 		return
 	}
-	p.current = &Storm{ID: p.internString(p.fields[0]), Name: p.internString(p.fields[1])}
+	p.current = &Storm{ID: p.internString(p.fields[0]), Name: p.internString(p.fields[1]), Line: p.line}
 	p.headerLine, p.announcedFixes, p.seenFixes = p.line, count, 0
 }
 
@@ -111,7 +111,7 @@ func (p *hurdatParser) parseFix() (fix Fix, err error) {
 	if fix.WindKN != nil && fix.WindKN.IsNegative() || fix.PressureHPA != nil && !fix.PressureHPA.IsPositive() {
 		return Fix{}, fmt.Errorf("a wind of %s kn with %s hPa is impossible", p.fields[6], p.fields[7])
 	}
-	fix.Record, fix.Status = p.internString(p.fields[2]), p.internString(p.fields[3])
+	fix.Record, fix.Status, fix.Line = p.internString(p.fields[2]), p.internString(p.fields[3]), p.line
 	return fix, nil
 }
 

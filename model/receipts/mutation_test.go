@@ -128,7 +128,7 @@ func requireMutationsNamed(t *testing.T, signed *wire.Receipt) {
 		require.NoError(t, err)
 		text, err := wire.Encode(again)
 		require.NoError(t, err)
-		report, err := receipt.Verify(text, receipt.Trust{Keys: modeltest.ReceiptKeys().Public()}, hazard.Shipped())
+		report, err := receipt.Verify(text, receipt.Trust{Keys: modeltest.ReceiptKeys().Public()}, receipt.Data{History: hazard.Shipped()})
 		switch isNamed := err == nil && slices.ContainsFunc(report.Differences, func(d receipt.Difference) bool {
 			return d.Pointer == m.pointer || strings.HasPrefix(m.pointer, d.Pointer+"/")
 		}); {

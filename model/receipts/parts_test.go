@@ -115,7 +115,7 @@ func TestReceiptOfSeveralSourcesNamesWhatItDoesNotProve(t *testing.T) {
 	b.Relay()
 	signed, err := b.Service.Receipts.Claim(t.Context(), b.Acme, claim.ID, nil)
 	require.NoError(t, err)
-	report, err := receipt.VerifyPayload(signed.Payload, hazard.Shipped())
+	report, err := receipt.VerifyPayload(signed.Payload, receipt.Data{History: hazard.Shipped()})
 	require.NoError(t, err)
 	require.Empty(t, report.Differences)
 	require.Len(t, report.NotChecked, 1)

@@ -22,13 +22,17 @@ type recordRow struct {
 	FileSha256    []byte
 	FetchedAt     time.Time
 	Host, Path    string
+	ReplayedFrom  *time.Time
 }
 
-const recordsQuery = `select r.* from unnest($1::uuid[], $2::bigint[]) as o (id, version)
-	join observation_records r on r.observation_id = o.id and r.version = o.version`
+const recordsQuery = `select r.*, (coalesce(now.body, before.body) ->> 'replayed_from')::timestamptz as replayed_from
+	from unnest($1::uuid[], $2::bigint[]) as o (id, version)
+		join observation_records r on r.observation_id = o.id and r.version = o.version
+		left join observations now on now.id = o.id and now.version = o.version
+		left join observation_revisions before on before.observation_id = o.id and before.version = o.version`
 
 // loadRecords returns the records of feeds behind reports of observations, in their order.
-// There are none at present: nothing keeps them.
+// Reports that were posted have none.
 func (s *Service) loadRecords(ctx context.Context, of []receipt.ObservationVersion) ([]receipt.SourceRecord, error) {
 	ids, versions, place := make([]uuid.UUID, len(of)), make([]int64, len(of)), make(map[string]int, len(of))
 	for i, o := range of {
@@ -47,7 +51,7 @@ func (s *Service) loadRecords(ctx context.Context, of []receipt.ObservationVersi
 		list[i] = receipt.SourceRecord{
 			ObservationVersion: receipt.ObservationVersion{ID: store.ResourceObservation.FormatID(r.ObservationID), Version: r.Version},
 			Record:             base64.StdEncoding.EncodeToString(r.Record), FileSHA256: hex.EncodeToString(r.FileSha256),
-			FetchedAt: r.FetchedAt, Host: r.Host, Path: r.Path,
+			FetchedAt: r.FetchedAt, Host: r.Host, Path: r.Path, ReplayedFrom: r.ReplayedFrom,
 		}
 	}
 	slices.SortFunc(list, func(a, b receipt.SourceRecord) int { return place[a.ID] - place[b.ID] })

@@ -29,6 +29,8 @@ type ObservationInput struct {
 	// ReplayedFrom is the original time of a historical observation that was
 	// re-dated for a rehearsal.
 	ReplayedFrom *time.Time `json:"replayed_from,omitzero"`
+	// Record is the source's record of the values; nil for observations that were posted.
+	Record *hazard.Record `json:"-"`
 }
 
 // Observation is one measurement in the source's present version.

@@ -240,13 +240,12 @@ func (r *ingestion) saveObservations(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("write observations: %w", err)
 	}
-	if len(r.revised) == 0 {
-		return nil
+	if len(r.revised) > 0 {
+		if _, err := r.NewInsert().Model(&r.revised).Exec(ctx); err != nil {
+			return fmt.Errorf("keep revisions: %w", err)
+		}
 	}
-	if _, err := r.NewInsert().Model(&r.revised).Exec(ctx); err != nil {
-		return fmt.Errorf("keep revisions: %w", err)
-	}
-	return nil
+	return r.saveRecords(ctx)
 }
 
 // enqueueEvaluation enqueues the evaluation of the changed occurrences.

@@ -130,7 +130,7 @@ type Steps struct {
 type Reading struct {
 	Digest  string         `json:"digest"`  // of facts
 	Facts   jsontext.Value `json:"facts"`   // a Facts, as it was hashed
-	Records []SourceRecord `json:"records"` // empty at present: records of feeds are not kept
+	Records []SourceRecord `json:"records"` // of the observations that came from a feed or a file
 }
 
 // SourceRecord is the record of a feed behind one report of an observation.
@@ -142,6 +142,9 @@ type SourceRecord struct {
 	FetchedAt  time.Time `json:"fetched_at"`
 	Host       string    `json:"host"`
 	Path       string    `json:"path"` // without the query, which may have a key
+	// ReplayedFrom is the time in the record if the reading was moved to another time, as a
+	// rehearsal does.
+	ReplayedFrom *time.Time `json:"replayed_from,omitzero"`
 }
 
 // PolicyPayout is a payout as it was created.

@@ -13,10 +13,10 @@ import (
 	"parapet/model/quoting/pricing"
 )
 
-// Verify checks the signature of a receipt and computes every computed member again. The
-// history is nil where there is none: what needs it is then in NotChecked. The error says
-// why the receipt proves nothing; a right receipt has a report without differences.
-func Verify(text []byte, trust Trust, history *hazard.History) (*Report, error) {
+// Verify checks the signature of a receipt and computes every computed member again. What
+// needs data that is missing is in NotChecked. The error says why the receipt proves
+// nothing; a right receipt has a report without differences.
+func Verify(text []byte, trust Trust, data Data) (*Report, error) {
 	signed, err := ParseSigned(text)
 	if err != nil {
 		return nil, err
@@ -25,7 +25,7 @@ func Verify(text []byte, trust Trust, history *hazard.History) (*Report, error) 
 	if err != nil {
 		return nil, err
 	}
-	r, err := VerifyPayload(signed.Payload, history)
+	r, err := VerifyPayload(signed.Payload, data)
 	if err != nil {
 		return nil, err
 	}
@@ -34,7 +34,7 @@ func Verify(text []byte, trust Trust, history *hazard.History) (*Report, error) 
 }
 
 // VerifyPayload is Verify for a payload whose signature is not checked.
-func VerifyPayload(payload jsontext.Value, history *hazard.History) (*Report, error) {
+func VerifyPayload(payload jsontext.Value, data Data) (*Report, error) {
 	var kind struct {
 		Type   string `json:"type"`
 		Format int    `json:"format"`
@@ -47,9 +47,9 @@ func VerifyPayload(payload jsontext.Value, history *hazard.History) (*Report, er
 	case kind.Format != Format:
 		return nil, fmt.Errorf("the payload has format %d; this release knows %d: use a newer one", kind.Format, Format)
 	case kind.Type == TypeQuote:
-		return r, r.verifyQuote(payload, history)
+		return r, r.verifyQuote(payload, data.History)
 	case kind.Type == TypeClaim:
-		return r, r.verifyClaim(payload, history)
+		return r, r.verifyClaim(payload, data)
 	}
 	return nil, fmt.Errorf("the payload has the type %q; known are quote and claim", kind.Type)
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/money"
 )
@@ -18,13 +17,14 @@ type claimCheck struct {
 	*Report
 	*ClaimPayload
 
+	data     Data
 	cover    trigger.Cover
 	hashed   []*Hashed         // of the parts; nil without a determination
 	readings map[string]*Facts // by digest
 }
 
-func (r *Report) verifyClaim(payload jsontext.Value, history *hazard.History) error {
-	c := claimCheck{Report: r, ClaimPayload: new(ClaimPayload), readings: map[string]*Facts{}}
+func (r *Report) verifyClaim(payload jsontext.Value, data Data) error {
+	c := claimCheck{Report: r, ClaimPayload: new(ClaimPayload), data: data, readings: map[string]*Facts{}}
 	if err := parsePayload(payload, c.ClaimPayload); err != nil {
 		return err
 	}
@@ -33,7 +33,7 @@ func (r *Report) verifyClaim(payload jsontext.Value, history *hazard.History) er
 	if c.cover, err = r.verifyTerms(&c.Head); err != nil {
 		return err
 	}
-	r.verifyPrice(&c.Head, c.cover, history)
+	r.verifyPrice(&c.Head, c.cover, data.History)
 	r.sameTime("/payable_from", c.PayableFrom, c.cover.PayableFrom(c.EffectiveAt))
 	r.sameTime("/expires_at", c.ExpiresAt, c.cover.Period(c.EffectiveAt).To)
 	for i := range c.Readings {
@@ -43,6 +43,7 @@ func (r *Report) verifyClaim(payload jsontext.Value, history *hazard.History) er
 		}
 		r.compare(fmt.Sprintf("/readings/%d/digest", i), reading.Digest, Digest(reading.Facts))
 		c.readings[reading.Digest] = facts
+		c.verifyRecords(fmt.Sprintf("/readings/%d", i), reading, facts)
 	}
 	if c.hashed, err = c.parseHashed(); err != nil {
 		return err

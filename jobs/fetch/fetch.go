@@ -1,14 +1,19 @@
-package feed
+// Package fetch polls the addresses of hazard sources with conditional requests.
+package fetch
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"net/url"
+	"path"
 	"strconv"
 	"time"
+
+	"parapet/model/hazard"
 )
 
 // Defaults of a Fetcher.
@@ -32,6 +37,15 @@ func DisplayAddress(address string) string {
 		return "…"
 	}
 	return (&url.URL{Scheme: u.Scheme, Host: u.Host, Path: u.Path}).String()
+}
+
+// NewFile describes a file by its address, or its name on this machine, and its content.
+func NewFile(address string, content []byte) *hazard.File {
+	file := &hazard.File{SHA256: sha256.Sum256(content), Path: path.Base(address)}
+	if u, err := url.Parse(address); err == nil && u.Host != "" {
+		file.Host, file.Path = u.Host, u.Path
+	}
+	return file
 }
 
 // ErrorWithoutAddress strips the full address that net/http puts before an error.

@@ -1,4 +1,4 @@
-package feed_test
+package fetch_test
 
 import (
 	"fmt"
@@ -10,14 +10,14 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/jobs/feed"
+	"parapet/jobs/fetch"
 )
 
-func newFeedServer(t *testing.T, handler http.HandlerFunc) feed.Poll {
+func newFeedServer(t *testing.T, handler http.HandlerFunc) fetch.Poll {
 	t.Helper()
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
-	return feed.Poll{URL: server.URL, Interval: time.Minute}
+	return fetch.Poll{URL: server.URL, Interval: time.Minute}
 }
 
 func TestFetchAsksOnlyForWhatIsNew(t *testing.T) {
@@ -32,7 +32,7 @@ func TestFetchAsksOnlyForWhatIsNew(t *testing.T) {
 		w.Header().Set("Last-Modified", modified)
 		_, _ = w.Write([]byte("news"))
 	})
-	var f feed.Fetcher
+	var f fetch.Fetcher
 	first, err := f.Fetch(t.Context(), poll)
 	require.NoError(t, err)
 	require.True(t, first.Changed)
@@ -51,7 +51,7 @@ func TestFetchAsksOnlyForWhatIsNew(t *testing.T) {
 func TestFetchAcceptsAnAnswerWithoutEvents(t *testing.T) {
 	t.Parallel()
 	poll := newFeedServer(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	var f feed.Fetcher
+	var f fetch.Fetcher
 	fetched, err := f.Fetch(t.Context(), poll)
 	require.NoError(t, err)
 	require.False(t, fetched.Changed)
@@ -86,7 +86,7 @@ func TestFetchBacksOff(t *testing.T) {
 				w.WriteHeader(test.status)
 			})
 			poll.Failures, poll.ETag = test.failures, `"kept"`
-			fetched, err := new(feed.Fetcher).Fetch(t.Context(), poll)
+			fetched, err := new(fetch.Fetcher).Fetch(t.Context(), poll)
 			require.Equal(t, test.status != http.StatusOK, err != nil)
 			require.Equal(t, test.want, fetched.Wait)
 			if err != nil {
@@ -100,17 +100,17 @@ func TestFetchBacksOff(t *testing.T) {
 func TestFetchHasLimits(t *testing.T) {
 	t.Parallel()
 	poll := newFeedServer(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(strings.Repeat("x", 11))) })
-	_, err := (&feed.Fetcher{Limit: 10}).Fetch(t.Context(), poll)
+	_, err := (&fetch.Fetcher{Limit: 10}).Fetch(t.Context(), poll)
 	require.ErrorContains(t, err, "larger than allowed")
-	_, err = (&feed.Fetcher{Limit: 11}).Fetch(t.Context(), poll)
+	_, err = (&fetch.Fetcher{Limit: 11}).Fetch(t.Context(), poll)
 	require.NoError(t, err)
 
 	silent := newFeedServer(t, func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() })
-	fetched, err := (&feed.Fetcher{Timeout: time.Millisecond}).Fetch(t.Context(), silent)
+	fetched, err := (&fetch.Fetcher{Timeout: time.Millisecond}).Fetch(t.Context(), silent)
 	require.ErrorContains(t, err, "deadline exceeded")
 	require.Equal(t, 1, fetched.Next.Failures)
 
-	_, err = new(feed.Fetcher).Fetch(t.Context(), feed.Poll{URL: "::"})
+	_, err = new(fetch.Fetcher).Fetch(t.Context(), fetch.Poll{URL: "::"})
 	require.Error(t, err)
 }
 
@@ -123,9 +123,9 @@ func TestAnAddressIsNamedWithoutItsKeys(t *testing.T) {
 		"https://feeds.example/%secret":                     "…",
 		"mailto:secret":                                     "…",
 	} {
-		require.Equal(t, name, feed.DisplayAddress(address), address)
+		require.Equal(t, name, fetch.DisplayAddress(address), address)
 	}
-	_, err := new(feed.Fetcher).Fetch(t.Context(), feed.Poll{URL: "http://127.0.0.1:1/all?key=secret"})
+	_, err := new(fetch.Fetcher).Fetch(t.Context(), fetch.Poll{URL: "http://127.0.0.1:1/all?key=secret"})
 	require.ErrorContains(t, err, "fetch http://127.0.0.1:1/all: dial")
 	require.NotContains(t, err.Error(), "secret")
 }
