@@ -44,7 +44,7 @@ func roads() []road {
 // The test decides random events for random policies of every product on copies of one
 // database: policy by policy, by slices that several workers take, and by partners'
 // requests. All copies have the same claims, determinations with receipts, events,
-// timelines, payouts and postings.
+// timelines, payouts and postings. The receipts of all quotes and claims verify.
 func TestEveryRoadDecidesAlike(t *testing.T) {
 	t.Parallel()
 	seed := cmp.Or(*propertySeed, uint64(time.Now().UnixNano()))
@@ -77,6 +77,7 @@ func TestEveryRoadDecidesAlike(t *testing.T) {
 		if i == 0 {
 			first = got
 			t.Logf("%d policies, %s", len(got), got.count(t, copies[i]))
+			t.Log(verifyReceipts(t, copies[i]))
 			continue
 		}
 		require.Len(t, got, len(first))
