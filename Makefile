@@ -69,12 +69,13 @@ lint: ## read the code for mistakes; the first run compiles the linter
 format: ## format the code as lint wants it
 	$(LINT) fmt ./...
 
-generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples
+generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples, the program of the page /verify
 	go tool gqlgen generate
 	go test -count=1 -run='^TestEveryDescriptionIsWrittenOnce$$' ./rest -update # the document embeds them
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update # the story is held against it
 	go test -count=1 -run='^(TestGolden|TestEventCatalogue)$$' ./rest -update
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update
+	internal/tools/verifypage
 
 console: ## check and build the web console into console/dist; needs Node 20.19 or newer
 	@cd console && { cmp -s package-lock.json node_modules/.installed || { npm ci --silent --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; }
@@ -83,6 +84,7 @@ console: ## check and build the web console into console/dist; needs Node 20.19 
 verify: postgres ## check that the generated documents, go.mod and the house rules are as committed
 	go test -count=1 -run='^(TestEveryDescriptionIsWrittenOnce|TestGolden|TestEventCatalogue|TestCommittedDocument|TestExamplesMatchTheirSchemas)$$' ./rest
 	go mod tidy -diff
+	internal/tools/verifypage --check
 	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); go tool gqlgen generate; \
 		test "$$before" = "$$(graph)" || { echo "graph/ is not what gqlgen makes of the schema: see what it has just changed, and commit it" >&2; exit 1; }
 	@! find graph/unbound -name '*.go' 2>/dev/null | grep . || { echo "graph/unbound holds types of the schema without a Go type: bind them in gqlgen.yml" >&2; exit 1; }

@@ -38,6 +38,29 @@ func TestDocsPageLoadsOnlyFromThisServer(t *testing.T) {
 	}
 }
 
+// Only the page /verify may compile WebAssembly. Its program fits the budget.
+func TestVerifyPageMayRunItsProgram(t *testing.T) {
+	t.Parallel()
+	handler := newHandler(t, nil)
+	read := func(address string) *reply {
+		response := request{"GET", address, "", []string{"Authorization: "}}.sendTo(t, handler)
+		require.Equal(t, http.StatusOK, response.StatusCode, address)
+		return response
+	}
+	page := read("/verify")
+	require.Contains(t, page.Header.Get("Content-Security-Policy"), "'wasm-unsafe-eval'")
+	require.NotContains(t, page.Header.Get("Content-Security-Policy"), "'unsafe-")
+	require.NotContains(t, read("/docs").Header.Get("Content-Security-Policy"), "wasm")
+	for _, match := range referencePattern.FindAllStringSubmatch(string(page.Body), -1) {
+		if strings.HasPrefix(match[1], "/verify/") {
+			read(match[1])
+		}
+	}
+	program := read("/verify/verify.wasm.gz")
+	require.LessOrEqual(t, len(program.Body), 2_000_000)
+	require.Equal(t, "\x1f\x8b", string(program.Body[:2]))
+}
+
 func TestHomePageIsForBrowsersOnly(t *testing.T) {
 	t.Parallel()
 	handler := newHandler(t, func(c *rest.Config) {
@@ -56,7 +79,7 @@ func TestHomePageIsForBrowsersOnly(t *testing.T) {
 	for _, match := range referencePattern.FindAllStringSubmatch(string(page.Body), -1) {
 		links = append(links, match[1])
 	}
-	require.Equal(t, []string{"data:,", "/docs", "/v1/openapi.yaml", "/sandbox", "/readyz"}, links, "doors that exist")
+	require.Equal(t, []string{"data:,", "/docs", "/v1/openapi.yaml", "/sandbox", "/verify", "/readyz"}, links, "doors that exist")
 	for _, accept := range []string{"", "*/*", "application/json", "text/*", "text/html;q=0, */*"} {
 		refused := get("GET", accept)
 		require.Equal(t, http.StatusNotFound, refused.StatusCode, accept)

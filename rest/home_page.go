@@ -21,6 +21,7 @@ var homeLinks = []homeLink{
 	{Path: "/v1/openapi.yaml", Title: "OpenAPI document", Text: "For client generators; also at /v1/openapi.json."},
 	{Path: "/console", Title: "Console", Text: "Quotes, policies, claims and payouts on a screen, for partners and operators.", isShared: true},
 	{Path: "/sandbox", Title: "GraphQL sandbox", Text: "An editor for queries, with sign-in.", isShared: true},
+	{Path: "/verify", Title: "Verify a receipt", Text: "Recomputes receipts of quotes and claims in your browser."},
 	{Path: "/ops", Title: "Operators", Text: "Jobs and the audit log, for operators.", isShared: true},
 	{Path: "/readyz", Title: "Health", Text: "Whether the database, the schema and the token keys are usable."},
 }
