@@ -177,7 +177,7 @@ func requestBody(path string) string {
 	}
 	return map[string]string{
 		"quotes": quoteBody, "policies": `{"quote_id":"quo_01h455vb4pex5vsknk084sn02q"}`, "claims": `{"policy_id":"pol_01h455vb4pex5vsknk084sn02q"}`,
-		"attachments": `{"file_name":"a.txt","content_type":"text/plain","content_base64":"aGVsbG8="}`, "messages": `{"body":"hello"}`,
+		"attachments": `{"file_name":"a.txt","content_type":"text/plain","content_base64":"aGVsbG8="}`, "messages": `{"body":"hello"}`, "challenge": `{"reason":"The station was moved."}`,
 		"explain":           `{"policy_id":"pol_01h455vb4pex5vsknk084sn02q","source_event":{"source":"usgs","id":"x"}}`,
 		"webhook_endpoints": `{"url":"https://hooks.example.com"}`,
 		"payout_methods":    `{"claim_id":"clm_01h455vb4pex5vsknk084sn02q",` + ibanMembers,

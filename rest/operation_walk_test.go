@@ -86,6 +86,7 @@ func (w *operationWalker) completeBodies(observation string) map[string]string {
 		"/claims":                          `{"policy_id":"` + w.ids["policy_id"] + `","origin":"trigger","description":"d","source_event":{"source":"usgs","id":"x"},` + references,
 		"/claims/{claim_id}/attachments":   `{"file_name":"a.txt","content_type":"text/plain","content_base64":"aGVsbG8=","purpose":"p","description":"d","sha256":"2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824"}`,
 		"/claims/{claim_id}/messages":      `{"body":"hello"}`,
+		"/claims/{claim_id}/challenge":     `{"reason":"The station was moved.","attachment_ids":["` + w.ids["attachment_id"] + `"]}`,
 		"/payout_methods":                  `{"claim_id":"` + w.ids["claim_id"] + `",` + strings.TrimSuffix(ibanMembers, "}}") + `,"bic":"COBADEFFXXX"},` + references,
 		"/webhook_endpoints":               `{"url":"https://hooks.example.com","event_types":["claim.approved"],"ordered":true,` + references,
 		"/webhook_endpoints/{endpoint_id}": `{"url":"https://hooks.example.com","event_types":["*"],"ordered":true,"status":"enabled",` + references,

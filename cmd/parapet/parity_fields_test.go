@@ -24,7 +24,7 @@ var schemaFieldOf = map[string]string{
 	"rotateWebhookSecret": "Mutation.rotateWebhookSecret", "testWebhookEndpoint": "Mutation.testWebhookEndpoint",
 	"listDeliveries": "WebhookEndpoint.deliveries", "retryDelivery": "Mutation.retryDelivery",
 	"listPolicyTimeline": "Policy.timeline", "listPolicyPayoutMethods": "Policy.payoutMethods", "getPayoutMethod": "Query.payoutMethod", "listAllPayouts": "Query.payouts",
-	"cancelPolicy": "Mutation.cancelPolicy", "withdrawClaim": "Mutation.withdrawClaim",
+	"cancelPolicy": "Mutation.cancelPolicy", "withdrawClaim": "Mutation.withdrawClaim", "challengeClaim": "Mutation.challengeClaim",
 	"getOccurrence": "Query.occurrence", "getOccurrenceProgress": "Occurrence.progress", "explainOccurrence": "Query.explain",
 }
 

@@ -70,7 +70,9 @@ var listBounds = map[string]listBound{
 	"Product.currencies":                  {entries: assumedCurrencies},
 	"Product.examples":                    {entries: 20},
 	"WorkedExample.storm":                 {entries: 20},
+	"MeasurementState.sources":            {entries: 10}, // of the terms, then others that reported
 	"Observation.measures":                {entries: 7},
+	"ObservationRevision.measures":        {entries: 7},
 	"ObservationResult.errors":            {entries: 10},
 	"PayoutApproval.approvals":            {entries: 2},
 	"Delivery.attempts":                   {entries: 20},

@@ -43,6 +43,8 @@ func TestPartnerOpensClaimBeforeMatching(t *testing.T) {
 	require.True(t, created)
 	require.Equal(t, "approved", claim.Status)
 	require.Equal(t, "loss-1", *claim.PartnerReference)
+	require.NotNil(t, claim.MeasurementState)
+	claim.MeasurementState = nil // it is computed when a claim is read, and not stored
 	b.RunJobs()
 	require.Equal(t, claim, b.OnlyClaim(policy), "the matcher finds it and changes nothing")
 }

@@ -149,10 +149,14 @@ func TestWithdrawnClaimIsFinal(t *testing.T) {
 	b.AdvanceClock(48 * time.Hour)
 	b.Sweep()
 	b.RunJobs()
+	require.NotNil(t, claim.MeasurementState)
+	claim.MeasurementState = nil // it is computed when a claim is read, and not stored
 	require.Equal(t, claim, b.OnlyClaim(policy))
 	again, created, err := b.Service.Adjudication.Open(t.Context(), b.Acme, modeltest.NewSourceEventClaim(policy, "usgs", "us1"))
 	require.NoError(t, err)
 	require.False(t, created)
+	require.NotNil(t, again.MeasurementState)
+	again.MeasurementState = nil
 	require.Equal(t, claim, again)
 	require.Equal(t, apperr.CodeStateConflict, decisionErrorCode(t, b, approvalDecision(claim)))
 	_, err = b.Service.Adjudication.Withdraw(t.Context(), b.Operator, adjudication.WithdrawalRequest{ClaimID: claim.ID})
