@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"time"
 
 	"github.com/go-json-experiment/json"
 )
@@ -37,6 +38,16 @@ func sendRequest(ctx context.Context, client *http.Client, method, address, toke
 	if len(body) > 0 {
 		request.Header.Set("Content-Type", "application/json")
 	}
+	return doRequest(client, request)
+}
+
+// newAPIClient returns a client that follows no redirect: a token is for one server.
+func newAPIClient(timeout time.Duration) *http.Client {
+	return &http.Client{Timeout: timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+}
+
+// doRequest returns the body of a successful response, or a statusError.
+func doRequest(client *http.Client, request *http.Request) ([]byte, error) {
 	answer, err := client.Do(request)
 	if err != nil {
 		return nil, err

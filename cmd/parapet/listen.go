@@ -47,10 +47,8 @@ const (
 
 // newListenCommand forwards events until it is interrupted.
 func newListenCommand() *cobra.Command {
-	l := &eventForwarder{client: &http.Client{Timeout: time.Minute}, token: tokenSource{scope: actor.ScopeEventsRead}}
-	l.sender = &webhook.Sender{Now: time.Now, Client: &http.Client{
-		Timeout: webhook.Timeout, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
-	}}
+	l := &eventForwarder{client: newAPIClient(time.Minute), token: tokenSource{scope: actor.ScopeEventsRead}}
+	l.sender = &webhook.Sender{Now: time.Now, Client: newAPIClient(webhook.Timeout)}
 	var secret string
 	var after int64
 	cmd := &cobra.Command{

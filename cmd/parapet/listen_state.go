@@ -20,11 +20,7 @@ func (l *eventForwarder) chooseStateFile() error {
 	if l.hasStateFlag {
 		return nil
 	}
-	folder, err := os.UserConfigDir()
-	if err == nil {
-		folder = filepath.Join(folder, "parapet")
-		err = os.MkdirAll(folder, 0o700)
-	}
+	folder, err := settingsFolder()
 	if err != nil {
 		return fmt.Errorf("--state: name a file, or none: %w", err)
 	}

@@ -48,7 +48,7 @@ func newRootCommand(out io.Writer) *cobra.Command {
 	}{
 		{groupStart, "Try it on this machine:", []*cobra.Command{newDemoCommand(), newDevCommand(), newListenCommand()}},
 		{groupServer, "Run the service:", []*cobra.Command{newServeCommand(), newMigrateCommand(), newConfigCommand(), newDoctorCommand(), newKeysCommand(), newRestoreCommand(), newVersionCommand()}},
-		{groupOperate, "Operate it:", []*cobra.Command{newOpsCommand(), newObserveCommand(), newRailCommand(), newStatementCommand(), newEraseCommand()}},
+		{groupOperate, "Operate it:", []*cobra.Command{newLoginCommand(), newLogoutCommand(), newOpsCommand(), newObserveCommand(), newRailCommand(), newStatementCommand(), newEraseCommand()}},
 		{groupProve, "Prove what it did:", []*cobra.Command{newVerifyReceiptCommand(), newVerifyEventsCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})

@@ -31,7 +31,8 @@ const operationTimeout = 90 * time.Second
 func newOpsCommand() *cobra.Command {
 	ops := &cobra.Command{
 		Use: "ops", Short: "call an operation of operators on a running server",
-		Long: "parapet ops VERB --server URL --token TOKEN [flags] calls an operation of a running server.\n\n" + fileArgumentHelp,
+		Long:    "parapet ops VERB calls an operation of a running server. Sign in by parapet login first, or name a token or a client.\n\n" + fileArgumentHelp,
+		Example: "  parapet login --server https://api.example.com\n  parapet ops partners\n  parapet ops claim --id clm_… --output json",
 	}
 	ops.AddGroup(&cobra.Group{ID: "mutation", Title: "Change:"}, &cobra.Group{ID: "query", Title: "Read:"})
 	all := operatorVerbs()
@@ -96,7 +97,7 @@ type opsCall struct {
 
 func (c *opsCall) addFlags(cmd *cobra.Command) {
 	set := cmd.Flags()
-	set.StringVar(&c.server, "server", "", "origin of the server, https://api.example.com; PARAPET_SERVER")
+	set.StringVar(&c.server, "server", "", "origin of the server, https://api.example.com; PARAPET_SERVER (default: that of the only login)")
 	c.tokenSource.addFlags(set)
 	c.format.addFlag(cmd)
 	set.StringVar(&c.selection, "select", "", "the fields of the answer to print, as GraphQL: '{ claim { id status } }'")
@@ -157,11 +158,11 @@ func (c *opsCall) buildSelection(def *ast.Definition, depth int) string {
 }
 
 func (c *opsCall) sendOperation(ctx context.Context, out io.Writer) error {
-	server := strings.TrimSuffix(cmp.Or(c.server, os.Getenv("PARAPET_SERVER")), "/")
+	server := strings.TrimSuffix(cmp.Or(c.server, os.Getenv("PARAPET_SERVER"), onlyServer()), "/")
 	if origin, err := url.Parse(server); err != nil || origin.Host == "" {
 		return usageError{errors.New("name the server by --server, such as https://api.example.com")}
 	}
-	if err := c.configure(server, &http.Client{Timeout: operationTimeout}); err != nil {
+	if err := c.configure(server, newAPIClient(operationTimeout)); err != nil {
 		return err
 	}
 	token, err := c.getToken(ctx)
