@@ -22,7 +22,7 @@ import (
 func commandOutput(t *testing.T, args ...string) (string, error) {
 	t.Helper()
 	var out bytes.Buffer
-	err := runCommand(t.Context(), args, &out)
+	err := runCommand(t.Context(), append([]string{}, args...), &out) // not nil: cobra would read the arguments of the test
 	return out.String(), err
 }
 

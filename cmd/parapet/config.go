@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"reflect"
 	"slices"
@@ -90,21 +91,23 @@ type settings struct {
 // Variables of the environment that are not settings of the server.
 var otherVariables = []string{"PARAPET_PG_BIN", "PARAPET_TEST_DATABASE_URL", "PARAPET_SERVER", "PARAPET_TOKEN", "PARAPET_CLIENT_SECRET"}
 
-// loadSettings reads the environment. It rejects an unknown PARAPET_ name, because a typo
-// is the most common cause of outages.
-func loadSettings() (settings, error) {
+// loadSettings reads the environment.
+func loadSettings() (settings, error) { return parseSettings(env.ToMap(os.Environ())) }
+
+// parseSettings reads settings by name. It rejects an unknown PARAPET_ name, because a
+// typo is the most common cause of outages.
+func parseSettings(values map[string]string) (settings, error) {
 	var s settings
 	known := slices.Clone(otherVariables)
 	for row := range settingRows(s) {
 		known = append(known, row.name)
 	}
-	for _, pair := range os.Environ() {
-		name, _, _ := strings.Cut(pair, "=")
+	for _, name := range slices.Sorted(maps.Keys(values)) {
 		if strings.HasPrefix(name, "PARAPET_") && !slices.Contains(known, name) {
 			return s, fmt.Errorf("there is no setting %s; parapet config lists them", name)
 		}
 	}
-	return s, namedParseErrors(env.Parse(&s))
+	return s, namedParseErrors(env.ParseWithOptions(&s, env.Options{Environment: values}))
 }
 
 // namedParseErrors replaces the Go field names in env's errors by the names of the

@@ -142,7 +142,8 @@ func runChecks(ctx context.Context, s settings) []checkResult {
 	}
 	keyed := c.addError("keys", err, "seal keys: "+sealKeyNames(keys)+"; a fingerprint key",
 		"Set PARAPET_SEAL_KEYS and PARAPET_FINGERPRINT_KEY to what the database was filled with.")
-	asked := c.checkDatabase(ctx) && keyed
+	migrated := c.checkDatabase(ctx)
+	asked := migrated && keyed
 	if asked {
 		c.checkSealedSecrets(ctx, keys)
 	}
@@ -152,6 +153,6 @@ func runChecks(ctx context.Context, s settings) []checkResult {
 	if asked && c.files != nil {
 		c.checkRestore(ctx, keys)
 	}
-	c.checkRail(ctx)
+	c.checkRail(ctx, migrated)
 	return c.results
 }

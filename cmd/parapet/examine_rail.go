@@ -64,7 +64,7 @@ func describeRail(r payouts.RailIdentity) string {
 }
 
 // checkRail inquires the rail about an unused key.
-func (c *checker) checkRail(ctx context.Context) {
+func (c *checker) checkRail(ctx context.Context, migrated bool) {
 	if c.settings.Rail == "" || c.riverPool == nil {
 		return // checkSettings has reported it
 	}
@@ -75,8 +75,10 @@ func (c *checker) checkRail(ctx context.Context) {
 	if !c.addError("rail", err, c.settings.Rail+" can be used", "Correct the named setting; a rail must remember keys for longer than payouts are retried.") {
 		return
 	}
-	c.checkPayoutsAtOtherRails(ctx, jobs.IdentityOf(payment))
-	c.examineReports(ctx, jobs.IdentityOf(payment))
+	if migrated {
+		c.checkPayoutsAtOtherRails(ctx, jobs.IdentityOf(payment))
+		c.examineReports(ctx, jobs.IdentityOf(payment))
+	}
 	if c.settings.Rail == rail.SimulatorName {
 		c.addResult("rail answers", checkWarn, "the simulator makes no payments", "Name a real rail in production.")
 		return

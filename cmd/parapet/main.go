@@ -47,7 +47,7 @@ func newRootCommand(out io.Writer) *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{groupStart, "Try it on this machine:", []*cobra.Command{newDemoCommand(), newDevCommand(), newListenCommand()}},
-		{groupServer, "Run the service:", []*cobra.Command{newServeCommand(), newMigrateCommand(), newConfigCommand(), newDoctorCommand(), newKeysCommand(), newRestoreCommand(), newVersionCommand()}},
+		{groupServer, "Run the service:", []*cobra.Command{newInitCommand(), newServeCommand(), newMigrateCommand(), newConfigCommand(), newDoctorCommand(), newKeysCommand(), newRestoreCommand(), newVersionCommand()}},
 		{groupOperate, "Operate it:", []*cobra.Command{newLoginCommand(), newLogoutCommand(), newOpsCommand(), newObserveCommand(), newRailCommand(), newStatementCommand(), newEraseCommand()}},
 		{groupProve, "Prove what it did:", []*cobra.Command{newVerifyReceiptCommand(), newVerifyEventsCommand()}},
 	} {

@@ -83,13 +83,18 @@ func runObserve(ctx context.Context, o observeOptions, from string, out io.Write
 	return err
 }
 
-// openDomain opens the domain layer without API and workers; the running server works the
-// jobs it enqueues. files may be nil if no attachment is used.
+// openDomain opens the domain layer with the configuration of the environment.
 func openDomain(ctx context.Context, files store.FileStore) (*model.Service, func(), error) {
 	s, err := loadSettings()
 	if err != nil {
 		return nil, nil, err
 	}
+	return s.openDomain(ctx, files)
+}
+
+// openDomain opens the domain layer without API and workers; the running server works the
+// jobs it enqueues. files may be nil if no attachment is used.
+func (s settings) openDomain(ctx context.Context, files store.FileStore) (*model.Service, func(), error) {
 	if s.DatabaseURL == "" {
 		return nil, nil, errors.New("DATABASE_URL is missing: the address of the database the server uses (parapet dev prints it)")
 	}

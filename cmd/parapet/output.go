@@ -12,6 +12,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 )
 
 // outputFormat is the form of a command's results; empty leaves it to the command.
@@ -62,14 +63,10 @@ func printJSON(out io.Writer, value any) error {
 	return err
 }
 
-// isTerminal reports whether a person reads what is written.
-func isTerminal(out io.Writer) bool {
-	file, isFile := out.(*os.File)
-	if !isFile {
-		return false
-	}
-	info, err := file.Stat()
-	return err == nil && info.Mode()&os.ModeCharDevice != 0
+// isTerminal reports whether a person is at the other end of a stream.
+func isTerminal(stream any) bool {
+	file, isFile := stream.(*os.File)
+	return isFile && term.IsTerminal(int(file.Fd())) //nolint:gosec // a file descriptor is small
 }
 
 // maxColumns bounds the columns of a table for people; JSON has all members.

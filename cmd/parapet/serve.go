@@ -147,6 +147,11 @@ func runMigrate(ctx context.Context, out io.Writer) error {
 	if err != nil {
 		return err
 	}
+	return s.migrate(ctx, out)
+}
+
+// migrate migrates the database of the settings, and prints what it applies.
+func (s settings) migrate(ctx context.Context, out io.Writer) error {
 	if s.DatabaseURL == "" {
 		return errors.New("DATABASE_URL is missing: the address of the Postgres to migrate")
 	}
