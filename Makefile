@@ -69,13 +69,14 @@ lint: ## read the code for mistakes; the first run compiles the linter
 format: ## format the code as lint wants it
 	$(LINT) fmt ./...
 
-generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples, the program of the page /verify
+generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples, the program of the page /verify, the documentation at /docs
 	go tool gqlgen generate
 	go test -count=1 -run='^TestEveryDescriptionIsWrittenOnce$$' ./rest -update # the document embeds them
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update # the story is held against it
 	go test -count=1 -run='^(TestGolden|TestEventCatalogue)$$' ./rest -update
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update
 	internal/tools/verifypage
+	go test -count=1 ./docs -update
 
 console: ## check and build the web console into console/dist; needs Node 20.19 or newer
 	@cd console && { cmp -s package-lock.json node_modules/.installed || { npm ci --silent --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; }
@@ -88,7 +89,7 @@ verify: postgres ## check that the generated documents, go.mod and the house rul
 	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); go tool gqlgen generate; \
 		test "$$before" = "$$(graph)" || { echo "graph/ is not what gqlgen makes of the schema: see what it has just changed, and commit it" >&2; exit 1; }
 	@! find graph/unbound -name '*.go' 2>/dev/null | grep . || { echo "graph/unbound holds types of the schema without a Go type: bind them in gqlgen.yml" >&2; exit 1; }
-	$(GO_TEST) -count=1 ./internal/arch ./console
+	$(GO_TEST) -count=1 ./internal/arch ./console ./docs
 
 bench: postgres ## measure what must be fast, and print one table of figures, baselines and costs
 	@internal/tools/benchmarks

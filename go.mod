@@ -52,7 +52,10 @@ require (
 	riverqueue.com/riverui v0.17.0
 )
 
-require github.com/inconshreveable/mousetrap v1.1.0 // indirect
+require (
+	github.com/inconshreveable/mousetrap v1.1.0 // indirect
+	github.com/yuin/goldmark v1.8.7 // indirect
+)
 
 require (
 	github.com/agnivade/levenshtein v1.2.1

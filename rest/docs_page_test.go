@@ -1,6 +1,7 @@
 package rest_test
 
 import (
+	"html"
 	"net/http"
 	"regexp"
 	"strings"
@@ -8,34 +9,70 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/docs"
+	"parapet/internal/errormap"
 	"parapet/rest"
 )
 
 var referencePattern = regexp.MustCompile(`(?:src|href)="([^"]+)"`)
 
-// The page loads everything from this server and may connect only to it.
-func TestDocsPageLoadsOnlyFromThisServer(t *testing.T) {
+// Every page of the documentation is small, loads everything from this server, and is
+// revalidated without being sent again, compressed or not.
+func TestDocsPagesAreSmallAndLoadOnlyFromThisServer(t *testing.T) {
 	t.Parallel()
 	handler := newHandler(t, nil)
-	page := request{"GET", "/docs", "", []string{"Authorization: "}}.sendTo(t, handler)
-	require.Equal(t, http.StatusOK, page.StatusCode)
-	require.Contains(t, page.Header.Get("Content-Security-Policy"), "default-src 'none'")
-	found := referencePattern.FindAllStringSubmatch(string(page.Body), -1)
-	require.GreaterOrEqual(t, len(found), 4)
-	guide := request{"GET", "/v1/openapi.json", "", []string{"Authorization: "}}.sendTo(t, handler)
-	pictures := regexp.MustCompile(`!\[[^]]+\]\(([^)]+)\)`).FindAllStringSubmatch(string(guide.Body), -1)
-	require.NotEmpty(t, pictures, "the guide shows the life of a quote")
-	found = append(found, pictures...)
-	for _, match := range found {
-		if strings.HasPrefix(match[1], "data:") {
+	files, err := docs.Files()
+	require.NoError(t, err)
+	require.Greater(t, len(files), 80)
+	for name, file := range files {
+		address, status := "/docs/"+strings.TrimSuffix(name, ".html"), http.StatusOK
+		switch name {
+		case "index.html":
+			address = "/docs"
+		case "404.html":
+			address, status = "/docs/no/such-page", http.StatusNotFound
+		}
+		for coding, body := range map[string]string{"identity": string(file.Content), "br, gzip;q=0.5": string(file.Gzip), "gzip;q=0, *": string(file.Content)} {
+			get := func(more ...string) *reply {
+				return request{"GET", address, "", append([]string{"Authorization: ", "Accept: text/html", "Accept-Encoding: " + coding}, more...)}.sendTo(t, handler)
+			}
+			response := get()
+			require.Equal(t, status, response.StatusCode, address)
+			require.Equal(t, body, string(response.Body), "%s %s", address, coding)
+			require.Equal(t, "Accept-Encoding", response.Header.Get("Vary"))
+			require.Equal(t, coding == "br, gzip;q=0.5", response.Header.Get("Content-Encoding") == "gzip")
+			require.Contains(t, response.Header.Get("Content-Security-Policy"), "default-src 'none'")
+			require.Equal(t, "no-cache", response.Header.Get("Cache-Control"))
+			if status == http.StatusOK {
+				require.Equal(t, http.StatusNotModified, get("If-None-Match: "+response.Header.Get("ETag")).StatusCode, address)
+			}
+		}
+		require.LessOrEqual(t, len(file.Gzip), 150_000, address)
+		if !strings.HasSuffix(name, ".html") {
 			continue
 		}
-		response := request{"GET", match[1], "", []string{"Authorization: "}}.sendTo(t, handler)
-		require.Equal(t, http.StatusOK, response.StatusCode, match[1])
-		require.Less(t, len(response.Body), 4<<20)
-		again := request{"GET", match[1], "", []string{"If-None-Match: " + response.Header.Get("ETag")}}.sendTo(t, handler)
-		require.Equal(t, http.StatusNotModified, again.StatusCode, match[1])
+		require.LessOrEqual(t, len(regexp.MustCompile(`<[a-z]`).FindAll(file.Content, -1)), 3000, address)
+		require.NotRegexp(t, `(src|<link[^>]*href)="[^/]`, string(file.Content), "%s loads a file from elsewhere", address)
+		require.NotContains(t, string(file.Content), "style=", "the policy refuses styles in a page")
 	}
+	require.NotContains(t, request{"GET", "/docs", "", []string{"Authorization: "}}.sendTo(t, handler).Header.Get("Content-Security-Policy"), "unsafe")
+	asset := request{"GET", "/docs/site.css?v=1", "", []string{"Authorization: "}}.sendTo(t, handler)
+	require.Contains(t, asset.Header.Get("Cache-Control"), "immutable")
+}
+
+// The type of a problem is the address of a page about its code.
+func TestTypeOfEveryProblemIsAPage(t *testing.T) {
+	t.Parallel()
+	handler := newHandler(t, nil)
+	for _, code := range errormap.Codes() {
+		page := request{"GET", "/docs/errors/" + string(code), "", []string{"Authorization: "}}.sendTo(t, handler)
+		require.Equal(t, http.StatusOK, page.StatusCode, code)
+		require.Contains(t, string(page.Body), html.EscapeString(errormap.MeaningOf(code).Title))
+		require.Contains(t, string(page.Body), "What to do", code)
+	}
+	missing := request{"GET", "/docs/errors/none", "", []string{"Authorization: ", "Accept: */*"}}.sendTo(t, handler)
+	require.Equal(t, "application/problem+json", missing.Header.Get("Content-Type"), "programs get a problem")
+	require.Equal(t, http.StatusNotFound, missing.StatusCode)
 }
 
 // Only the page /verify may compile WebAssembly. Its program fits the budget.
@@ -50,7 +87,6 @@ func TestVerifyPageMayRunItsProgram(t *testing.T) {
 	page := read("/verify")
 	require.Contains(t, page.Header.Get("Content-Security-Policy"), "'wasm-unsafe-eval'")
 	require.NotContains(t, page.Header.Get("Content-Security-Policy"), "'unsafe-")
-	require.NotContains(t, read("/docs").Header.Get("Content-Security-Policy"), "wasm")
 	for _, match := range referencePattern.FindAllStringSubmatch(string(page.Body), -1) {
 		if strings.HasPrefix(match[1], "/verify/") {
 			read(match[1])
@@ -79,7 +115,7 @@ func TestHomePageIsForBrowsersOnly(t *testing.T) {
 	for _, match := range referencePattern.FindAllStringSubmatch(string(page.Body), -1) {
 		links = append(links, match[1])
 	}
-	require.Equal(t, []string{"data:,", "/docs", "/v1/openapi.yaml", "/sandbox", "/verify", "/readyz"}, links, "doors that exist")
+	require.Equal(t, []string{"/docs/icon.svg", "/docs/site.css", "/docs", "/v1/openapi.yaml", "/sandbox", "/verify", "/readyz"}, links, "addresses that exist")
 	for _, accept := range []string{"", "*/*", "application/json", "text/*", "text/html;q=0, */*"} {
 		refused := get("GET", accept)
 		require.Equal(t, http.StatusNotFound, refused.StatusCode, accept)

@@ -17,7 +17,7 @@ type homeLink struct {
 }
 
 var homeLinks = []homeLink{
-	{Path: "/docs", Title: "Manual", Text: "A guide from the first token to a payout, and every operation of the REST API."},
+	{Path: "/docs", Title: "Documentation", Text: "From the first token to a payout: guides, the REST and GraphQL references, and how to run it."},
 	{Path: "/v1/openapi.yaml", Title: "OpenAPI document", Text: "For client generators; also at /v1/openapi.json."},
 	{Path: "/console", Title: "Console", Text: "Quotes, policies, claims and payouts on a screen, for partners and operators.", isShared: true},
 	{Path: "/sandbox", Title: "GraphQL sandbox", Text: "An editor for queries, with sign-in.", isShared: true},
@@ -44,15 +44,11 @@ func (s *server) registerHomePage() error {
 		return fmt.Errorf("the page at /: %w", err)
 	}
 	s.mux.Handle("GET /{$}", s.publicHandler(func(_ context.Context, c *requestContext) error {
-		header := c.Header()
-		header.Set("Vary", "Accept")
+		c.Header().Set("Vary", "Accept")
 		if !acceptsHTML(c.request.Header.Values("Accept")) {
 			return unknownAddress()
 		}
-		header.Set("Content-Security-Policy", pagePolicy)
-		header.Set("Referrer-Policy", "no-referrer")
-		header.Set("Cache-Control", "no-cache") // revalidated each time, usually without sending it again
-		c.writeBody(http.StatusOK, "text/html; charset=utf-8", content.Bytes())
+		c.writePage(http.StatusOK, htmlType, pagePolicy, content.Bytes())
 		return nil
 	}))
 	return nil

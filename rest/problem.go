@@ -14,7 +14,7 @@ import (
 
 // problem is an RFC 9457 problem document, the form of all errors.
 type problem struct {
-	Type       string            `json:"type" doc:"Stable URI of the kind of problem." example:"urn:parapet:problem:validation_failed"`
+	Type       string            `json:"type" doc:"Address of the page about this kind of problem, relative to the server." example:"/docs/errors/validation_failed"`
 	Title      string            `json:"title" doc:"What this kind of problem is, in a few words."`
 	Status     int               `json:"status" doc:"The HTTP status."`
 	Detail     string            `json:"detail" doc:"What is wrong with this request and what is allowed."`
@@ -84,7 +84,7 @@ func (s *server) publicError(ctx context.Context, err error) *apperr.Error {
 func (c *requestContext) newProblem(e *apperr.Error) problem {
 	kind := errormap.MeaningOf(e.Code)
 	return problem{
-		Type: "urn:parapet:problem:" + string(e.Code), Title: kind.Title, Status: kind.Status, Detail: e.Detail,
+		Type: "/docs/errors/" + string(e.Code), Title: kind.Title, Status: kind.Status, Detail: e.Detail,
 		Instance: c.instance, Code: string(e.Code), RequestID: c.requestID, Retryable: kind.Retryable,
 		ResourceID: e.ResourceID, Errors: e.Fields, Extra: e.Extra,
 	}

@@ -131,7 +131,7 @@ func (s *server) registerHandlers() error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(s.registerDocument(document), s.registerDocsPage(), s.registerHomePage())
+	return errors.Join(s.registerDocument(document), s.registerDocsPages(), s.registerHomePage())
 }
 
 // publicHandler returns a handler that needs no token.

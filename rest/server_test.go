@@ -98,7 +98,7 @@ func requireProblem(t *testing.T, response *reply) problem {
 	require.NoError(t, json.Unmarshal(response.Body, &p, json.MatchCaseInsensitiveNames(true)))
 	require.Equal(t, response.StatusCode, p.Status)
 	require.Equal(t, response.Header.Get("X-Request-Id"), p.RequestID)
-	require.Equal(t, "urn:parapet:problem:"+p.Code, p.Type)
+	require.Equal(t, "/docs/errors/"+p.Code, p.Type)
 	require.NotEmpty(t, p.Title)
 	require.NotEmpty(t, p.Detail)
 	return p

@@ -1,0 +1,167 @@
+// The samples of the documentation in TypeScript: the tasks in order, as one program. It
+// needs Node's standard library only.
+// docs: authenticate
+const { BASE, CLIENT_ID, CLIENT_SECRET } = process.env;
+
+async function getToken(): Promise<string> {
+  const resource = await (await fetch(`${BASE}/.well-known/oauth-protected-resource`)).json();
+  const issuer = await (await fetch(`${resource.authorization_servers[0]}/.well-known/openid-configuration`)).json();
+  const answer = await fetch(issuer.token_endpoint, {
+    method: "POST",
+    headers: { Authorization: "Basic " + btoa(`${CLIENT_ID}:${CLIENT_SECRET}`) },
+    body: new URLSearchParams({ grant_type: "client_credentials" }),
+  });
+  return (await answer.json()).access_token;
+}
+
+const token = await getToken();
+
+async function call(method: string, path: string, body?: object, headers = {}): Promise<any> {
+  const answer = await fetch(`${BASE}/v1${path}`, {
+    method,
+    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json", ...headers },
+    body: body ? JSON.stringify(body) : undefined,
+  });
+  const record = await answer.json();
+  if (!answer.ok) throw Object.assign(new Error(`${record.code}: ${record.detail}`), { problem: record, answer });
+  return record;
+}
+
+const products = await call("GET", "/products");
+console.log(products.data.map((product: { key: string }) => product.key));
+// docs: end
+
+// docs: quote
+const quote = await call("POST", "/quotes", {
+  product: "quake-circle",
+  context: {
+    partner: "acme",
+    location: { latitude: 23.98, longitude: 121.61 },
+    limit: { amount: 100_000_00, currency: "USD" },
+    term: "P365D",
+  },
+});
+console.log(quote.id, quote.expires_at, quote.price.premium);
+console.log(`${quote.history.length} past events would have paid`);
+// docs: end
+
+// docs: bind
+const policy = await call("POST", "/policies", {
+  quote_id: quote.id,
+  policyholder: { name: "Lin Mei-hua", country: "TW" },
+}, { "Idempotency-Key": `bind-${quote.id}` });
+// docs: end
+
+// docs: payout-method
+const method = await call("POST", "/payout_methods", {
+  policy_id: policy.id,
+  type: "iban",
+  currency: "USD",
+  iban: { iban: "DE89370400440532013000" },
+  beneficiary: { name: "Lin Mei-hua", country: "TW" },
+});
+console.log(method.status, method.display);
+// docs: end
+
+// docs: rehearse
+await call("POST", "/sandbox/observations", {
+  source: "usgs",
+  kind: "earthquake",
+  stage: "final",
+  source_event_id: `rehearsal-${policy.id}`,
+  occurred_at: policy.effective_at,
+  location: { latitude: 24.17, longitude: 121.65 },
+  measures: {
+    magnitude: { value: "6.4", unit: "mw" },
+    depth: { value: "10.6", unit: "km" },
+  },
+});
+// docs: end
+
+// docs: claim
+const pause = (seconds: number) => new Promise((resume) => setTimeout(resume, seconds * 1000));
+
+let claims = [];
+while (!claims.length) {
+  await pause(1);
+  ({ claims } = await call("GET", `/policies/${policy.id}`));
+}
+const claim = await call("GET", `/claims/${claims[0].id}`);
+console.log(claim.status, claim.amount, claim.determination.index);
+for (const entry of (await call("GET", `/claims/${claim.id}/timeline`)).data) {
+  console.log(entry.at, entry.summary);
+}
+// docs: end
+
+// docs: payout
+let payout;
+do {
+  await pause(1);
+  [payout] = (await call("GET", `/claims/${claim.id}/payouts`)).data;
+} while (!["released", "reconciled"].includes(payout.status));
+console.log(payout.status, payout.amount, payout.provider_reference);
+// docs: end
+
+// docs: events
+let after = 0; // store it: it is all that a reader must remember
+for (;;) {
+  const { data } = await call("GET", `/events?after_sequence=${after}&limit=100`);
+  if (!data.length) break;
+  for (const event of data) console.log(event.sequence, event.type, event.subject.id);
+  after = data.at(-1).sequence;
+}
+// docs: end
+
+// docs: webhooks
+import { createHmac, timingSafeEqual } from "node:crypto";
+import { createServer, type IncomingHttpHeaders } from "node:http";
+import { buffer } from "node:stream/consumers";
+import type { AddressInfo } from "node:net";
+
+function isGenuine(secret: string, headers: IncomingHttpHeaders, body: Buffer): boolean {
+  const sent = Number(headers["webhook-timestamp"]);
+  if (!(Math.abs(Date.now() / 1000 - sent) <= 300)) return false;
+  const key = Buffer.from(secret.replace("whsec_", ""), "base64");
+  const signed = createHmac("sha256", key).update(`${headers["webhook-id"]}.${sent}.`).update(body);
+  const mine = Buffer.from("v1," + signed.digest("base64"));
+  return String(headers["webhook-signature"]).split(" ").map((one) => Buffer.from(one))
+    .some((one) => one.length === mine.length && timingSafeEqual(one, mine));
+}
+
+let endpoint = { id: "", secret: "" };
+const server = createServer(async (request, response) => {
+  const body = await buffer(request);
+  const genuine = isGenuine(endpoint.secret, request.headers, body);
+  response.writeHead(genuine ? 204 : 400).end();
+  console.log("webhook", genuine ? JSON.parse(body.toString()).type : "refused");
+});
+await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+endpoint = await call("POST", "/webhook_endpoints", {
+  url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`, // https in production
+  event_types: ["claim.approved", "payout.released"],
+});
+await call("POST", `/webhook_endpoints/${endpoint.id}/test`);
+// docs: end
+await new Promise((done) => server.once("request", done));
+server.close();
+
+// docs: errors
+async function callSafely(path: string, body: object, key: string): Promise<any> {
+  for (let attempt = 0; attempt < 6; attempt++) {
+    try {
+      return await call("POST", path, body, { "Idempotency-Key": key });
+    } catch (error: any) {
+      if (error.problem && !error.problem.retryable) throw error;
+      // Without a problem no answer came: the key makes it safe to repeat.
+      await pause(Number(error.answer?.headers.get("Retry-After") ?? 2 ** attempt));
+    }
+  }
+  throw new Error("the API does not answer");
+}
+
+try {
+  await callSafely("/quotes", { product: "quake-circle", context: { partner: "acme", term: "1 year" } }, "quote-4711");
+} catch (error: any) {
+  console.log(error.message, error.problem.errors);
+}
+// docs: end
