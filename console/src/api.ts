@@ -98,6 +98,21 @@ export function useChange<T, V extends { input: any }>(mutation: TypedDocumentNo
 	return { run, clear, ...state };
 }
 
+const headQuery = graphql(`query FeedHead($filter: EventFilter) { events(first: 1, filter: $filter) { totalCount totalCountExceeded } }`);
+
+// lastSequence is the sequence of a partner's newest event. A count ends at 10,000, so the
+// end of a longer feed is searched in steps that double and halve.
+export async function lastSequence(partner?: string): Promise<number> {
+	for (let low = 0, step = 0; ; ) {
+		const answer = await client.query(headQuery, { filter: { afterSequence: low + step, ...(partner ? { partner } : {}) } }, { requestPolicy: "network-only" }).toPromise();
+		const events = answer.data?.events;
+		if (!events) return 0;
+		if (events.totalCountExceeded) [low, step] = [low + step, step ? step * 2 : 10_000];
+		else if (events.totalCount > 0 || step === 0) return low + step + events.totalCount;
+		else step = Math.floor(step / 2);
+	}
+}
+
 const feedClient = createFeedClient({ url: "/graphql", headers: async () => ({ Authorization: `Bearer ${await token()}` }), retryAttempts: 0 });
 
 // follow reads a subscription until stop is called. After a broken connection it goes on

@@ -49,16 +49,21 @@ export function toMinor(text: string, currency: string): number {
 export const zone = keptStore<"local" | "utc">("parapet.zone", "local");
 
 const dateTime = { dateStyle: "medium", timeStyle: "short" } as const;
+const exactTime = { dateStyle: "medium", timeStyle: "medium" } as const;
 const formats = {
-	local: new Intl.DateTimeFormat(language, dateTime),
-	utc: new Intl.DateTimeFormat(language, { ...dateTime, timeZone: "UTC" }),
+	local: [new Intl.DateTimeFormat(language, dateTime), new Intl.DateTimeFormat(language, exactTime)],
+	utc: [new Intl.DateTimeFormat(language, { ...dateTime, timeZone: "UTC" }), new Intl.DateTimeFormat(language, { ...exactTime, timeZone: "UTC" })],
 };
 
-export function when(at: string, where: "local" | "utc" = zone.get()): string {
+export function when(at: string, where: "local" | "utc" = zone.get(), exact = false): string {
 	const parsed = new Date(at);
 	if (Number.isNaN(parsed.getTime())) return at;
-	return formats[where].format(parsed) + (where === "utc" ? " UTC" : "");
+	return formats[where][exact ? 1 : 0].format(parsed) + (where === "utc" ? " UTC" : "");
 }
+
+const shortDay = new Intl.DateTimeFormat(language, { day: "numeric", month: "short", timeZone: "UTC" });
+export const dayMonth = (at: string | number) => shortDay.format(new Date(at));
+export const compact = (n: number) => new Intl.NumberFormat(language, { notation: "compact" }).format(n);
 
 export const day = (at: string) => new Intl.DateTimeFormat(language, { dateStyle: "medium", timeZone: "UTC" }).format(new Date(at));
 

@@ -1,7 +1,7 @@
 // The frame around every page: sign-in, navigation, and what has happened to the session.
 import { lazy, Suspense, useEffect } from "preact/compat";
 import { Link, Redirect, Route, Switch, useLocation } from "wouter";
-import { follow, graphql, online, touch, useRead } from "./api";
+import { follow, graphql, lastSequence, online, touch, useRead } from "./api";
 import { config } from "./config";
 import { human, zone } from "./format";
 import { phase, problem, signIn, signOut } from "./session";
@@ -17,7 +17,7 @@ const feedDocument = graphql(`subscription Feed($afterSequence: Long, $generatio
 
 // feed holds the newest events since the page was opened.
 export const feed = store<FeedEvent[]>([]);
-const live = store(false);
+export const live = store(false);
 const theme = keptStore<"auto" | "light" | "dark">("parapet.theme", "auto");
 
 const partnerPages = {
@@ -130,13 +130,15 @@ function Feed({ viewer }: { viewer: Viewer }) {
 		if (!partner || !viewer.scopes.includes("events:read")) return;
 		let last: { afterSequence: number; generation: number } | undefined;
 		let timer: ReturnType<typeof setTimeout> | undefined;
-		const stop = follow(feedDocument, () => last ?? {}, ({ events: event }) => {
+		let stop = () => {}, gone = false;
+		const begin = (sequence: number) => follow(feedDocument, () => last ?? { afterSequence: Math.max(0, sequence - 12) }, ({ events: event }) => {
 			last = { afterSequence: event.sequence, generation: event.generation };
 			if (feed.get().some((known) => known.id === event.id)) return;
 			feed.set([event, ...feed.get()].slice(0, 30));
-			timer ??= setTimeout(() => { timer = undefined; touch(); }, 1200);
+			if (event.sequence > sequence) timer ??= setTimeout(() => { timer = undefined; touch(); }, 1200);
 		}, live.set);
-		return () => { stop(); clearTimeout(timer); };
+		void lastSequence().then((sequence) => { if (!gone) stop = begin(sequence); });
+		return () => { gone = true; stop(); clearTimeout(timer); };
 	}, [partner]);
 	return null;
 }
@@ -173,10 +175,10 @@ function Items({ kind, here, viewer }: { kind: "partner" | "operator"; here: str
 				))}
 			</nav>
 			<footer>
-				{viewer && <p class="who"><strong>{viewer.name}</strong><span>{viewer.partner && viewer.partner !== viewer.name ? t.forPartner(viewer.partner) : human(viewer.kind)}</span></p>}
+				{viewer && <p class="who"><strong>{viewer.partner ?? viewer.name}</strong><span>{viewer.partner && viewer.partner !== viewer.name ? t.signedInAs(viewer.name) : human(viewer.kind)}</span></p>}
 				<div class="switches">
 					<button class="quiet small" onClick={() => zone.set(where === "utc" ? "local" : "utc")} title={t.zoneHint}>{where === "utc" ? "UTC" : t.localTime}</button>
-					<button class="quiet small" onClick={() => setLook({ auto: "light", light: "dark", dark: "auto" }[look])}>{t.themes[look]}</button>
+					<button class="quiet small" title={t.themeHint} onClick={() => setLook({ auto: "light", light: "dark", dark: "auto" }[look])}>{t.themes[look]}</button>
 					{viewer && <button class="quiet small" onClick={signOut}>{t.signOut}</button>}
 				</div>
 			</footer>

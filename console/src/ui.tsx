@@ -46,10 +46,10 @@ export const Status = ({ code, more }: { code: string; more?: string | null }) =
 export const Money = ({ of }: { of: Amount | null | undefined }) => <span class="money">{money(of)}</span>;
 
 // When shows an instant in the zone that the reader chose, and in the other one on pointing.
-export function When({ at, short }: { at: string | null | undefined; short?: boolean }) {
+export function When({ at, short, exact }: { at: string | null | undefined; short?: boolean; exact?: boolean }) {
 	const where = zone.use();
 	if (!at) return <>–</>;
-	return <time dateTime={at} title={when(at, where === "utc" ? "local" : "utc")}>{short ? ago(at) : when(at, where)}</time>;
+	return <time dateTime={at} title={when(at, where === "utc" ? "local" : "utc")}>{short ? ago(at) : when(at, where, exact)}</time>;
 }
 
 export const Id = ({ id, href }: { id: string; href?: string }) => href ? <Link class="id" href={href} title={id}>{shortId(id)}</Link> : <code class="id" title={id}>{shortId(id)}</code>;
@@ -89,13 +89,13 @@ export function Table<N>({ rows, columns, empty, name, keyOf }: { rows: readonly
 	if (rows.length === 0) return <Empty>{empty ?? t.nothing}</Empty>;
 	return (
 		<div class="scroll" role="region" aria-label={name} tabIndex={0}>
-			<table>
+			<table class={columns.length > 4 ? "many" : ""}>
 				<caption class="hidden">{name}</caption>
 				<thead><tr>{columns.map((c) => <th key={c.title} scope="col" class={c.end ? "end" : ""}>{c.title}</th>)}</tr></thead>
 				<tbody>
 					{rows.map((row, i) => (
 						<tr key={keyOf?.(row) ?? (row as { id?: string }).id ?? i}>
-							{columns.map((c) => <td key={c.title} data-title={c.title} class={`${c.end ? "end" : ""} ${c.wide ? "wide" : ""}`}>{c.cell(row)}</td>)}
+							{columns.map((c) => <td key={c.title} data-title={c.title} class={`${c.end ? "end" : ""} ${c.wide ? "wide" : ""}`}><div>{c.cell(row)}</div></td>)}
 						</tr>
 					))}
 				</tbody>
@@ -122,17 +122,22 @@ export function List<T, V extends AnyVariables, N>(props: { query: TypedDocument
 				return (
 					<>
 						<Table rows={page?.nodes ?? []} columns={props.columns} empty={props.empty} name={props.name} />
-						{(cursors.length > 0 || page?.pageInfo.hasNextPage) && (
-							<nav class="pager" aria-label={t.pages}>
-								<button class="quiet" disabled={cursors.length === 0} onClick={() => setPages({ key, cursors: cursors.slice(0, -1) })}>← {t.newer}</button>
-								<span class="faint">{t.page(cursors.length + 1)}</span>
-								<button class="quiet" disabled={!page?.pageInfo.hasNextPage} onClick={() => setPages({ key, cursors: [...cursors, page!.pageInfo.endCursor!] })}>{t.older} →</button>
-							</nav>
-						)}
+						<Pager page={cursors.length} more={page?.pageInfo.hasNextPage ?? false} onPage={(next) => setPages({ key, cursors: next < cursors.length ? cursors.slice(0, -1) : [...cursors, page!.pageInfo.endCursor!] })} />
 					</>
 				);
 			}}
 		</Load>
+	);
+}
+
+export function Pager({ page, more, onPage }: { page: number; more: boolean; onPage: (page: number) => void }) {
+	if (page === 0 && !more) return null;
+	return (
+		<nav class="pager" aria-label={t.pages}>
+			<button class="quiet" disabled={page === 0} onClick={() => onPage(page - 1)}>← {t.newer}</button>
+			<span class="faint">{t.page(page + 1)}</span>
+			<button class="quiet" disabled={!more} onClick={() => onPage(page + 1)}>{t.older} →</button>
+		</nav>
 	);
 }
 
@@ -154,7 +159,7 @@ export function Field({ label, hint, error, children }: { label: string; hint?: 
 type TextProps = { label: string; value: string; onValue: (value: string) => void; hint?: ComponentChildren; error?: string; type?: string; required?: boolean; autoComplete?: string; inputMode?: "decimal" | "numeric"; placeholder?: string; maxLength?: number; list?: string };
 
 export const Text = ({ label, value, onValue, hint, error, ...more }: TextProps) => (
-	<Field label={label} hint={hint} error={error}>{(a) => <input {...more} {...a} type={(more.type ?? "text") as "text"} value={value} onInput={(e) => onValue(e.currentTarget.value)} />}</Field>
+	<Field label={label} hint={hint} error={error}>{(a) => <input {...more} {...a} type={(more.type ?? "text") as "text"} step={more.type === "datetime-local" ? 1 : undefined} value={value} onInput={(e) => onValue(e.currentTarget.value)} />}</Field>
 );
 
 export const Area = ({ label, value, onValue, hint, error, rows = 3, ...more }: { label: string; value: string; onValue: (value: string) => void; hint?: ComponentChildren; error?: string; rows?: number; required?: boolean; spellcheck?: boolean; class?: string }) => (
@@ -197,10 +202,11 @@ export function useDraft<T>(name: string, initial: T): [T, (value: T) => void, (
 export interface FormField { name: string; label: string; kind?: "text" | "area" | "choice" | "check"; options?: readonly (string | readonly [string, string])[]; hint?: string; required?: boolean; initial?: string; secret?: boolean; type?: string }
 
 // Act is a button that opens a form of a mutation: its fields, the API's errors, and done.
-export function Act<T, V extends { input: any }>({ name, title, tone = "", mutation, fields = [], input, onDone, lead, confirm, disabled }: {
-	name: string; title?: string; tone?: string; mutation: TypedDocumentNode<T, V>; fields?: FormField[]; input: (values: Record<string, string>) => V["input"] | string; onDone?: (data: T) => void; lead?: ComponentChildren; confirm?: string; disabled?: boolean;
+export function Act<T, V extends { input: any }>({ name, title, tone = "", mutation, fields = [], input, onDone, lead, confirm, disabled, hidden }: {
+	hidden?: boolean; name: string; title?: string; tone?: string; mutation: TypedDocumentNode<T, V>; fields?: FormField[]; input: (values: Record<string, string>) => V["input"] | string; onDone?: (data: T) => void; lead?: ComponentChildren; confirm?: string; disabled?: boolean;
 }) {
 	const [open, setOpen] = useState(false);
+	if (hidden && !open) return null;
 	return (
 		<>
 			<button class={tone} disabled={disabled} onClick={() => setOpen(true)}>{name}</button>

@@ -28,6 +28,7 @@ const oneQuery = graphql(`query Claim($id: ID!) {
 		messages(first: 50) { nodes { id createdAt author { kind name } body } }
 		attachments(first: 20) { nodes { id fileName contentType size createdAt purpose downloadUrl } }
 		payoutMethods(first: 5) { nodes { id type status currency beneficiary { name country } display { last4 institution } verification { code checkedAt } } }
+		measurementState { selectedSource decisionDueAt payoutDueAt longStopAt sources { source state index { value unit } amount { amount currency } } challenge { status openedAt decidedAt reasonCodes } }
 	}
 }`);
 
@@ -37,6 +38,8 @@ const receiptQuery = graphql(`query ClaimReceipt($claimId: ID!) { claimReceipt(c
 const messageMutation = graphql(`mutation AddMessage($input: AddMessageInput!) { addMessage(input: $input) { message { id } } }`);
 const attachMutation = graphql(`mutation AddAttachment($input: AddAttachmentInput!) { addAttachment(input: $input) { attachment { id } } }`);
 const decideMutation = graphql(`mutation DecideClaim($input: DecideClaimInput!) { decideClaim(input: $input) { claim { id status } } }`);
+const challengeMutation = graphql(`mutation ChallengeClaim($input: ChallengeClaimInput!) { challengeClaim(input: $input) { claim { id } } }`);
+const decideChallengeMutation = graphql(`mutation DecideChallenge($input: DecideChallengeInput!) { decideChallenge(input: $input) { claim { id } } }`);
 const withdrawMutation = graphql(`mutation WithdrawClaim($input: WithdrawClaimInput!) { withdrawClaim(input: $input) { claim { id status } } }`);
 
 export default function Claims({ viewer, id }: { viewer: Viewer; id?: string }) {
@@ -72,7 +75,7 @@ function Claim({ viewer, id }: { viewer: Viewer; id: string }) {
 				const currency = c.policy?.limit.currency ?? c.amount?.currency ?? "USD";
 				const waiting = c.payouts.some((p) => ["PAYOUT_METHOD_MISSING", "PAYOUT_METHOD_UNVERIFIED", "RAIL_REJECTED", "RAIL_MISMATCH"].includes(p.blockedReason ?? "") || p.status === "RETURNED");
 				return (
-					<Page title={t.claims.title(c.occurrence?.sourceEventId ?? c.partnerReference ?? "")} back={["/claims", t.nav.pages.claims]} lead={<><Status code={c.status} /> <code class="id">{c.id}</code></>} actions={<><Receipt id={c.id} />{operator && <Decide id={c.id} version={c.version} status={c.status} currency={currency} />}</>}>
+					<Page title={t.claims.title(c.occurrence?.sourceEventId ?? c.partnerReference ?? "")} back={["/claims", t.nav.pages.claims]} lead={<><Status code={c.status} /> <code class="id">{c.id}</code></>} actions={<><Receipt id={c.id} />{operator ? <Decide id={c.id} version={c.version} status={c.status} currency={currency} /> : viewer.scopes.includes("claims:write") && <PartnerActions claim={c} />}</>}>
 						<Card>
 							<dl class="figures">
 								<div><dt>{t.fields.owed}</dt><dd>{money(c.amount)}</dd></div><div><dt>{t.fields.share}</dt><dd>{percent(c.determination?.factor)}</dd></div>
@@ -84,15 +87,16 @@ function Claim({ viewer, id }: { viewer: Viewer; id: string }) {
 						<div class="grid two">
 							<div class="stack">
 								<Card title={t.claims.decision}><Words claim={c} /></Card>
+								{c.measurementState && <Measurement claim={c} state={c.measurementState} operator={operator} currency={currency} />}
 								<Card title={t.nav.pages.payouts}>
 									<Table name={t.nav.pages.payouts} rows={c.payouts} empty={t.claims.noPayouts} columns={[
 										{ title: t.fields.payout, cell: (p) => <Id id={p.id} href={`/payouts/${p.id}`} /> }, { title: t.fields.status, cell: (p) => <Status code={p.status} more={p.blockedReason} /> },
-										{ title: t.fields.at, cell: (p) => <When at={p.reconciledAt ?? p.releasedAt ?? p.createdAt} /> }, { title: t.fields.amount, cell: (p) => <Money of={p.amount} />, end: true },
+										{ title: t.fields.at, cell: (p) => <When short at={p.reconciledAt ?? p.releasedAt ?? p.createdAt} /> }, { title: t.fields.amount, cell: (p) => <Money of={p.amount} />, end: true },
 									]} />
 								</Card>
 								<Card title={t.claims.accounts} actions={viewer.scopes.includes("payout_methods:write") && <AccountForm claimId={c.id} currency={currency} primary={waiting} />}>
 									<Table name={t.claims.accounts} rows={c.payoutMethods?.nodes ?? []} empty={t.claims.noAccounts} columns={[
-										{ title: t.fields.holder, cell: (m) => m.beneficiary.name }, { title: t.fields.account, cell: (m) => `${human(m.type)} ···· ${m.display.last4}` },
+										{ title: t.fields.accountHolder, cell: (m) => m.beneficiary.name, wide: true }, { title: t.fields.account, cell: (m) => `${human(m.type)} ···· ${m.display.last4}` },
 										{ title: t.fields.bank, cell: (m) => m.display.institution ?? "–" }, { title: t.fields.status, cell: (m) => <Status code={m.status} more={m.status === "REJECTED" ? m.verification?.code : null} /> },
 									]} />
 								</Card>
@@ -131,6 +135,49 @@ function Words({ claim }: { claim: Decided }) {
 			{claim.decision?.nextReviewAt && <p class="faint">{t.claims.review} <When at={claim.decision.nextReviewAt} /></p>}
 			{explained.data?.explain?.sentences.map((sentence) => <p key={sentence}>{sentence}</p>)}
 		</div>
+	);
+}
+
+interface StateOf { selectedSource: string | null; decisionDueAt: string | null; payoutDueAt: string | null; longStopAt: string; sources: readonly { source: string; state: string; index: { value: string; unit: string } | null; amount: { amount: number; currency: string } | null }[]; challenge: { status: string; openedAt: string; decidedAt: string | null; reasonCodes: readonly string[] } | null }
+
+// Measurement shows how far the sources have come, and the challenge of the decision.
+function Measurement({ claim, state, operator, currency }: { claim: { id: string; version: number; status: string }; state: StateOf; operator: boolean; currency: string }) {
+	const { challenge } = state;
+	return (
+		<Card title={t.claims.measurement} actions={operator && challenge?.status === "OPEN" && <DecideChallenge claim={claim} currency={currency} />}>
+			{challenge && <Note tone={challenge.status === "OPEN" ? "warn" : "plain"} title={t.claims.challenged(human(challenge.status).toLowerCase())}><When at={challenge.decidedAt ?? challenge.openedAt} /> {challenge.reasonCodes.map(human).join(", ")}</Note>}
+			<Table name={t.claims.measurement} rows={state.sources} keyOf={(s) => s.source} columns={[
+				{ title: t.fields.source, cell: (s) => <>{s.source}{s.source === state.selectedSource && <span class="faint"> · {t.claims.decides}</span>}</> }, { title: t.fields.status, cell: (s) => <Status code={s.state} /> }, { title: t.fields.index, cell: (s) => measure(s.index), end: true }, { title: t.fields.amount, cell: (s) => <Money of={s.amount} />, end: true },
+			]} />
+			<Facts rows={[state.decisionDueAt && [t.claims.decisionDue, <When at={state.decisionDueAt} />], state.payoutDueAt && [t.claims.payoutDue, <When at={state.payoutDueAt} />], [t.claims.longStop, <When at={state.longStopAt} />]]} />
+		</Card>
+	);
+}
+
+function DecideChallenge({ claim, currency }: { claim: { id: string; version: number; status: string }; currency: string }) {
+	return (
+		<Act name={t.claims.decideChallenge} tone="primary" mutation={decideChallengeMutation} lead={t.claims.decideChallengeLead} fields={[
+			{ name: "outcome", label: t.fields.outcome, kind: "choice", options: [["REJECTED", t.claims.challengeRejected], ["ACCEPTED", t.claims.challengeAccepted]] }, { name: "furtherAmount", label: t.claims.further(currency), hint: t.claims.furtherHint },
+			{ name: "message", label: t.claims.messageToPartner, kind: "area" }, { name: "note", label: t.claims.noteForUs, kind: "area" },
+		]} input={(v) => {
+			const amount = v.furtherAmount ? toMinor(v.furtherAmount, currency) : null;
+			if (Number.isNaN(amount)) return t.claims.badAmount;
+			return { claimId: claim.id, version: claim.version, outcome: v.outcome as "REJECTED", ...(amount !== null ? { furtherAmount: { amount, currency } } : {}), ...(v.message ? { message: v.message } : {}), ...(v.note ? { note: v.note } : {}) };
+		}} />
+	);
+}
+
+// PartnerActions are what a partner may do to a claim of its own.
+function PartnerActions({ claim }: { claim: { id: string; version: number; status: string; origin: string; measurementState: StateOf | null; attachments: { nodes: readonly { id: string; fileName: string }[] } | null } }) {
+	const evidence = claim.attachments?.nodes ?? [];
+	return (
+		<>
+			{["OPENED", "DEFERRED"].includes(claim.status) && <Act name={t.claims.withdraw} tone="danger" mutation={withdrawMutation} lead={t.claims.withdrawLead} input={() => ({ claimId: claim.id, version: claim.version })} />}
+			{claim.measurementState && claim.measurementState.challenge?.status !== "OPEN" && ["APPROVED", "DECLINED", "CLOSED"].includes(claim.status) && (
+				<Act name={t.claims.challenge} mutation={challengeMutation} lead={t.claims.challengeLead} fields={[{ name: "reason", label: t.claims.challengeReason, kind: "area", required: true }, ...evidence.map((a) => ({ name: a.id, label: t.claims.withDocument(a.fileName), kind: "check" as const }))]}
+					input={(v) => ({ claimId: claim.id, reason: v.reason, attachmentIds: evidence.filter((a) => v[a.id] === "yes").map((a) => a.id) })} />
+			)}
+		</>
 	);
 }
 
@@ -234,8 +281,8 @@ function Decide({ id, version, status, currency }: { id: string; version: number
 	const open = ["OPENED", "DEFERRED"].includes(status);
 	return (
 		<>
-			<Act name={t.claims.withdraw} mutation={withdrawMutation} tone="danger" disabled={!open} fields={[{ name: "note", label: t.fields.note, kind: "area", required: true }]} input={(v) => ({ claimId: id, version, note: v.note })} />
-			<Act name={t.claims.decide} tone="primary" mutation={decideMutation} disabled={!open} lead={t.claims.decideLead} fields={[
+			<Act name={t.claims.withdraw} mutation={withdrawMutation} tone="danger" hidden={!open} fields={[{ name: "note", label: t.fields.note, kind: "area", required: true }]} input={(v) => ({ claimId: id, version, note: v.note })} />
+			<Act name={t.claims.decide} tone="primary" mutation={decideMutation} hidden={!open} lead={t.claims.decideLead} fields={[
 				{ name: "outcome", label: t.fields.outcome, kind: "choice", options: ["APPROVED", "DEFERRED", "DECLINED"] }, { name: "amount", label: t.claims.amountIn(currency), hint: t.claims.amountHint(minorDigits(currency)) },
 				{ name: "reasonCodes", label: t.reason, kind: "choice", options: reasons }, { name: "nextReviewAt", label: t.claims.reviewAt, type: "datetime-local", hint: t.claims.reviewHint },
 				{ name: "message", label: t.claims.messageToPartner, kind: "area" }, { name: "note", label: t.claims.noteForUs, kind: "area" },

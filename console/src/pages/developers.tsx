@@ -1,11 +1,11 @@
-import { useState } from "preact/compat";
+import { useEffect, useState } from "preact/compat";
 import { Link } from "wouter";
-import { graphql, useChange, useRead } from "../api";
+import { graphql, lastSequence, useChange, useRead } from "../api";
 import { human, number } from "../format";
 import { address, eventName } from "../lines";
-import { type Viewer } from "../shell";
+import { feed, type Viewer } from "../shell";
 import { t } from "../texts";
-import { Act, Card, Choice, Copy, Errors, Facts, Id, Json, List, Load, Modal, Note, Page, Status, Table, Tabs, Text, When } from "../ui";
+import { Act, Card, Choice, type Column, Copy, Errors, Facts, Id, Json, List, Load, Modal, Note, Page, Pager, Status, Table, Tabs, Text, When } from "../ui";
 
 const eventsQuery = graphql(`query Events($after: String, $filter: EventFilter) {
 	events(first: 50, after: $after, filter: $filter) { nodes { id sequence type occurredAt subject { type id version } hash } pageInfo { hasNextPage endCursor } }
@@ -50,13 +50,41 @@ function Events() {
 			<div class="filters">
 				<Choice label={t.developers.type} value={type} onValue={setType} options={[["", t.all], ...(types.data?.eventTypes ?? []).map((x) => [x.type, x.name] as const)]} /><Text label={t.developers.subject} type="search" value={subject} onValue={setSubject} />
 			</div>
-			<List query={eventsQuery} variables={{ filter: { ...(type ? { types: [type as "QUOTE_CREATED"] } : {}), ...(subject.length > 12 ? { subject } : {}) } }} pick={(d) => d.events} name={t.developers.events} empty={t.developers.noEvents} columns={[
-				{ title: t.developers.sequence, cell: (e) => number(e.sequence), end: true }, { title: t.developers.type, cell: (e) => <button class="link" onClick={() => setOpen(e.id)}>{eventName(e.type)}</button> },
-				{ title: t.developers.subject, cell: (e) => <Id id={e.subject.id} href={address(e.subject.type, e.subject.id) ?? undefined} /> }, { title: t.fields.at, cell: (e) => <When at={e.occurredAt} /> }, { title: t.developers.hash, cell: (e) => <code class="id" title={e.hash}>{e.hash.slice(0, 12)}…</code> },
-			]} />
+			{type || subject.length > 12
+				? <List query={eventsQuery} variables={{ filter: { ...(type ? { types: [type as "QUOTE_CREATED"] } : {}), ...(subject.length > 12 ? { subject } : {}) } }} pick={(d) => d.events} name={t.developers.events} empty={t.developers.noEvents} columns={eventColumns(setOpen)} />
+				: <Newest columns={eventColumns(setOpen)} />}
 			{open && <EventModal id={open} onClose={() => setOpen(null)} />}
 			{proof && <Proof onClose={() => setProof(false)} />}
 		</Card>
+	);
+}
+
+interface EventLine { id: string; sequence: number; type: string; occurredAt: string; subject: { type: string; id: string }; hash: string }
+
+const eventColumns = (open: (id: string) => void): Column<EventLine>[] => [
+	{ title: t.developers.sequence, cell: (e) => number(e.sequence), end: true }, { title: t.developers.type, cell: (e) => <button class="link" onClick={() => open(e.id)}>{eventName(e.type)}</button> },
+	{ title: t.developers.subject, cell: (e) => <Id id={e.subject.id} href={address(e.subject.type, e.subject.id) ?? undefined} /> }, { title: t.fields.at, cell: (e) => <When at={e.occurredAt} exact /> }, { title: t.developers.hash, cell: (e) => <code class="id" title={e.hash}>{e.hash.slice(0, 12)}…</code> },
+];
+
+const eventsAPage = 25;
+
+// Newest reads the feed backwards, by windows of its sequence.
+function Newest({ columns }: { columns: Column<EventLine>[] }) {
+	const newest = feed.use()[0]?.sequence ?? 0;
+	const [last, setLast] = useState<number | null>(null), [page, setPage] = useState(0);
+	useEffect(() => { void lastSequence().then(setLast); }, []);
+	const end = Math.max(last ?? 0, page === 0 ? newest : 0) - page * eventsAPage;
+	const read = useRead(eventsQuery, { filter: { afterSequence: Math.max(0, end - eventsAPage) } }, { pause: last === null });
+	const rows = (read.data?.events?.nodes ?? []).filter((e) => e.sequence <= end).reverse();
+	return (
+		<Load from={read}>
+			{() => (
+				<>
+					<Table name={t.developers.events} rows={rows} empty={t.developers.noEventsYet} columns={columns} />
+					<Pager page={page} onPage={setPage} more={end > eventsAPage} />
+				</>
+			)}
+		</Load>
 	);
 }
 

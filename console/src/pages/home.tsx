@@ -3,7 +3,7 @@ import { Link } from "wouter";
 import { graphql, useRead } from "../api";
 import { duration, human, money, number, percent } from "../format";
 import { FeedLine } from "../lines";
-import { feed, type Viewer } from "../shell";
+import { feed, live, type Viewer } from "../shell";
 import { t } from "../texts";
 import { Card, Empty, Load, Page, Status, Table } from "../ui";
 
@@ -27,7 +27,7 @@ const daysBack = (days: number) => new Date(Math.floor(Date.now() / 86_400_000 -
 export default function Home({ viewer }: { viewer: Viewer }) {
 	const operator = viewer.kind === "OPERATOR";
 	const read = useRead(bookQuery, { from: daysBack(30), byPartner: operator ? ["PARTNER", "PRODUCT"] : ["PRODUCT"] });
-	const events = feed.use();
+	const events = feed.use(), isLive = live.use();
 	return (
 		<Page title={operator ? t.nav.pages.book : t.home.title} lead={operator ? t.home.operatorLead : t.home.lead} actions={!operator && <Link class="button primary" href="/quotes/new">{t.quotes.new}</Link>}>
 			<Load from={read}>
@@ -42,8 +42,8 @@ export default function Home({ viewer }: { viewer: Viewer }) {
 							const doubt = ours(portfolio.doubt);
 							const series = portfolio.series?.find((s) => s.currency === line.currency);
 							return (
-								<Card key={line.currency} title={line.currency} actions={<span class="faint">{t.home.lossRatio} {percent(line.lossRatio)}</span>}>
-									<dl class="figures">
+								<Card key={line.currency} title={line.currency} actions={line.lossRatio !== null && <span class="faint">{t.home.lossRatio} {percent(line.lossRatio)}</span>}>
+									<dl class="figures six">
 										<div><dt>{t.home.inForce}</dt><dd>{number(line.policiesInForce)}</dd></div>
 										<div><dt>{t.home.atRisk}</dt><dd>{money(line.limitAtRisk)}</dd></div>
 										<div><dt>{t.home.premium}</dt><dd>{money(line.premiumInForce)}</dd></div>
@@ -51,12 +51,13 @@ export default function Home({ viewer }: { viewer: Viewer }) {
 										<div><dt>{t.home.paid}</dt><dd>{money(line.paid)}</dd></div>
 										<div><dt>{t.home.blocked}</dt><dd class={count(blocked) ? "alert" : ""}>{number(count(blocked))}<small>{blocked.map((b) => money(b.amount)).join(", ") || t.none}</small></dd></div>
 									</dl>
-									{doubt.length > 0 && <p>{doubt.map((d) => <span key={d.status + d.olderThan}><Status code={d.status} /> {t.home.doubt(d.count, money(d.amount), duration(d.olderThan))} </span>)}</p>}
+									{doubt.length > 0 && <p class="legend">{doubt.map((d) => <span key={d.status + d.olderThan}><Status code={d.status} /> {t.home.doubt(d.count, money(d.amount), d.olderThan === "PT0S" ? "" : duration(d.olderThan))} </span>)}</p>}
 									{series && series.points.some((p) => p.claimsOpened > 0 || p.payoutsReleased.amount > 0) && <Suspense fallback={<div class="chart" />}><Chart points={series.points} /></Suspense>}
 								</Card>
 							);
 						})}
-						<div class="grid">
+						<div class={operator ? "grid one" : "grid two"}>
+							<div class="stack wide">
 							{(portfolio.parts?.lines.length ?? 0) > 0 && (
 								<Card title={operator ? t.home.byPartner : t.home.byProduct}>
 									<Table name={t.home.byProduct} rows={portfolio.parts!.lines} keyOf={(l) => `${l.partner}${l.product}${l.currency}`} columns={[
@@ -66,18 +67,19 @@ export default function Home({ viewer }: { viewer: Viewer }) {
 									]} />
 								</Card>
 							)}
-							{!operator && (
-								<Card title={t.home.feed} actions={<span class="live">{t.home.live}</span>}>
-									{events.length === 0 ? <p class="faint">{t.home.feedEmpty}</p> : <ul class="rows" aria-live="polite">{events.slice(0, 10).map((e) => <FeedLine key={e.id} event={e} />)}</ul>}
-									<p><Link href="/developers">{t.home.allEvents}</Link></p>
-								</Card>
-							)}
 							<Card title={t.home.states}>
 								<Table name={t.home.states} rows={[...(portfolio.claimsByStatus ?? []).map((f) => ({ ...f, kind: t.fields.claims, to: "/claims" })), ...(portfolio.payoutsByStatus ?? []).map((f) => ({ ...f, kind: t.fields.payouts, to: "/payouts" }))]} keyOf={(f) => f.kind + f.status + f.amount.currency} empty={t.home.noClaims} columns={[
 									{ title: t.fields.what, cell: (f) => <Link href={`${f.to}?status=${f.status}`}>{f.kind}</Link> }, { title: t.fields.status, cell: (f) => <Status code={f.status} /> },
 									{ title: t.home.count, cell: (f) => number(f.count), end: true }, { title: t.fields.amount, cell: (f) => money(f.amount), end: true },
 								]} />
 							</Card>
+							</div>
+							{!operator && (
+								<Card title={t.home.feed} actions={isLive && <span class="live">{t.home.live}</span>}>
+									{events.length === 0 ? <p class="faint">{t.home.feedEmpty}</p> : <ul class="rows" aria-live="polite">{events.slice(0, 10).map((e) => <FeedLine key={e.id} event={e} />)}</ul>}
+									<p><Link href="/developers">{t.home.allEvents}</Link></p>
+								</Card>
+							)}
 						</div>
 						<p class="faint">{t.home.asOf(human(viewer.partner ?? "all partners"))}</p>
 					</>

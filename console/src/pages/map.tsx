@@ -2,7 +2,7 @@ import { useEffect, useMemo, useState } from "preact/compat";
 import { Link, useLocation } from "wouter";
 import { client, epoch, graphql, useRead } from "../api";
 import { Curve } from "../curve";
-import { Lines } from "../explain";
+import { Results } from "../explain";
 import { human, measure, money, number, place } from "../format";
 import MapView, { fitView, type Mark, type View } from "../mapview";
 import { type Viewer } from "../shell";
@@ -40,7 +40,8 @@ export const touchedQuery = graphql(`query Touched($id: ID!, $after: String, $ne
 type Cover = { id: string; partner: string; partnerReference: string | null; productKey: string; limitRemaining: { amount: number; currency: string }; cover: { place: { kind: string; latitude: number | null; longitude: number | null; radiusKm: number | null; west: number | null; south: number | null; east: number | null; north: number | null; station: string | null }; trigger: { kind: string } } };
 
 const most = 10_000;
-const perilTones: Record<string, string> = { EARTHQUAKE: "accent", WINDSTORM: "note", RAINFALL: "good", TEMPERATURE: "warn" };
+const perils = [["accent", "EARTHQUAKE"], ["note", "WINDSTORM"], ["good", "RAINFALL"], ["warn", "TEMPERATURE"]] as const;
+const perilTones: Record<string, string> = Object.fromEntries(perils.map(([tone, kind]) => [kind, tone]));
 
 // useCovers reads active covers page by page and shows what it has meanwhile.
 export function useCovers(product?: string): { covers: Cover[]; done: boolean } {
@@ -96,7 +97,7 @@ export default function MapPage({ viewer, id }: { viewer: Viewer; id?: string })
 		<Page title={t.nav.pages.map} lead={t.map.lead(number(covers.length), done)}>
 			<div class="filters"><Choice label={t.fields.peril} value={peril} onValue={setPeril} options={["", "EARTHQUAKE", "WINDSTORM", "RAINFALL", "TEMPERATURE"]} /></div>
 			<div class="grid two map-page">
-				<MapView key={`${view.key}${covers.length > 0}`} class="tall" fit view={view.at} marks={marks} onPick={pick} label={t.map.label} legend={[["accent", human("EARTHQUAKE")], ["note", human("WINDSTORM")], ["bad", t.map.events]]} />
+				<MapView key={`${view.key}${covers.length > 0}`} class="tall" fit view={view.at} marks={marks} onPick={pick} label={t.map.label} legend={[...perils.filter(([, kind]) => covers.some((c) => c.cover.trigger.kind === kind && c.cover.place.kind !== "STATION")).map(([tone, kind]) => [tone, human(kind)] as const), ["bad", t.map.events]]} />
 				<div class="stack">
 					{id?.startsWith("pol_") && <CoverCard id={id} />}
 					{id?.startsWith("occ_") && <OccurrenceCard id={id} viewer={viewer} />}
@@ -147,7 +148,7 @@ function OccurrenceCard({ id, viewer }: { id: string; viewer: Viewer }) {
 				<Card title={`${o.source} ${o.sourceEventId}`}>
 					<Facts rows={[[t.fields.at, <When at={o.occurredAt} />], [t.claims.stage, <Status code={o.stage} />], [t.fields.what, mainMeasure(o.observations?.nodes[0]?.measures)], o.station && [t.codes.STATION, o.station]]} />
 					<label class="check"><input type="checkbox" checked={near} onChange={(e) => setNear(e.currentTarget.checked)} /> {t.map.nearMisses}</label>
-					<Lines rows={o.policies?.nodes ?? []} name={t.map.touched} operator={viewer.kind === "OPERATOR"} />
+					<Results rows={o.policies?.nodes ?? []} name={t.map.touched} operator={viewer.kind === "OPERATOR"} />
 					{o.policies?.pageInfo.hasNextPage && <p class="faint">{t.map.more}</p>}
 				</Card>
 			)}

@@ -1,10 +1,9 @@
 import { graphql, useRead } from "../api";
 import { useFilter } from "../filter";
 import { human, money } from "../format";
-import { signIn } from "../session";
 import { type Viewer } from "../shell";
 import { t } from "../texts";
-import { Act, Card, Facts, Id, List, Load, Money, Note, Page, Status, Table, When } from "../ui";
+import { Act, Card, Facts, Id, List, Load, Money, Note, Page, Status, When } from "../ui";
 
 const listQuery = graphql(`query Payouts($after: String, $filter: PayoutFilter) {
 	payouts(first: 25, after: $after, filter: $filter) {
@@ -70,20 +69,21 @@ function Payout({ viewer, id }: { viewer: Viewer; id: string }) {
 									<li><p>{t.payouts.created}</p><When at={p.createdAt} /></li>
 									{p.releasedAt && <li><p>{t.payouts.released(p.provider ?? "")}</p><When at={p.releasedAt} />{p.providerReference && <span class="faint">{p.providerReference}</span>}</li>}
 									{p.reconciledAt && <li><p>{t.payouts.confirmed}</p><When at={p.reconciledAt} /></li>}
-									{!p.reconciledAt && <li><p>{t.payouts.now(p.blockedReason ? human(p.blockedReason) : human(p.status))}</p>{p.nextAttemptAt ? <When at={p.nextAttemptAt} short /> : <span />}</li>}
+									{p.status === "RETURNED" && <li><p>{t.payouts.cameBack}</p><span /></li>}
+									{!p.reconciledAt && p.status !== "RETURNED" && <li><p>{t.payouts.now(p.blockedReason ? human(p.blockedReason) : human(p.status))}</p>{p.nextAttemptAt ? <When at={p.nextAttemptAt} short /> : <span />}</li>}
 								</ol>
 							</Card>
 							{operator && <Approval id={p.id} version={p.version} waiting={p.blockedReason === "APPROVAL_REQUIRED"} viewer={viewer} />}
-							{operator && (
+							{operator && ["PENDING", "BLOCKED", "RECONCILING"].includes(p.status) && (
 								<Card title={t.payouts.act}>
 									<div class="actions">
-										<Act name={t.payouts.hold} mutation={blockMutation} lead={t.payouts.holdLead} tone="danger" disabled={!["PENDING", "BLOCKED"].includes(p.status)} fields={[{ name: "reason", label: t.reason, kind: "choice", options: ["OPERATOR_HOLD", "COMPLIANCE_HOLD"] }, { name: "note", label: t.fields.note, kind: "area", required: true }]} input={(v) => ({ payoutId: p.id, version: p.version, reason: v.reason as "OPERATOR_HOLD", note: v.note })} />
-										<Act name={t.payouts.unhold} mutation={unblockMutation} disabled={!["OPERATOR_HOLD", "COMPLIANCE_HOLD"].includes(p.blockedReason ?? "")} fields={[{ name: "note", label: t.fields.note, kind: "area", required: true }]} input={(v) => ({ payoutId: p.id, version: p.version, note: v.note })} />
-										<Act name={t.payouts.release} mutation={releaseMutation} lead={t.payouts.releaseLead} disabled={!["PENDING", "BLOCKED"].includes(p.status)} fields={[{ name: "note", label: t.fields.note, kind: "area" }]} input={(v) => ({ payoutId: p.id, version: p.version, ...(v.note ? { note: v.note } : {}) })} />
-										<Act name={t.payouts.resolve} mutation={resolveMutation} lead={t.payouts.resolveLead} disabled={!["RECONCILING", "RELEASING", "BLOCKED", "PENDING"].includes(p.status)} fields={[
+										<Act name={t.payouts.hold} mutation={blockMutation} lead={t.payouts.holdLead} tone="danger" hidden={!["PENDING", "BLOCKED"].includes(p.status)} fields={[{ name: "reason", label: t.reason, kind: "choice", options: ["OPERATOR_HOLD", "COMPLIANCE_HOLD"] }, { name: "note", label: t.fields.note, kind: "area", required: true }]} input={(v) => ({ payoutId: p.id, version: p.version, reason: v.reason as "OPERATOR_HOLD", note: v.note })} />
+										<Act name={t.payouts.unhold} mutation={unblockMutation} hidden={!["OPERATOR_HOLD", "COMPLIANCE_HOLD"].includes(p.blockedReason ?? "")} fields={[{ name: "note", label: t.fields.note, kind: "area", required: true }]} input={(v) => ({ payoutId: p.id, version: p.version, note: v.note })} />
+										<Act name={t.payouts.release} mutation={releaseMutation} lead={t.payouts.releaseLead} hidden={!["PENDING", "BLOCKED"].includes(p.status)} fields={[{ name: "note", label: t.fields.note, kind: "area" }]} input={(v) => ({ payoutId: p.id, version: p.version, ...(v.note ? { note: v.note } : {}) })} />
+										<Act name={t.payouts.resolve} mutation={resolveMutation} lead={t.payouts.resolveLead} hidden={p.status !== "RECONCILING" && p.blockedReason !== "RAIL_MISMATCH"} fields={[
 											{ name: "outcome", label: t.fields.outcome, kind: "choice", options: [["RELEASED", t.payouts.wasPaid], ["BLOCKED", t.payouts.wasNotPaid], ["CANCELLED", t.payouts.neverPay]] }, { name: "reference", label: t.payouts.reference }, { name: "settled", label: t.payouts.settled, kind: "check" }, { name: "note", label: t.reason, kind: "area", required: true },
 										]} input={(v) => ({ payoutId: p.id, version: p.version, outcome: v.outcome as "RELEASED", ...(v.reference ? { reference: v.reference } : {}), settled: v.settled === "yes", note: v.note })} />
-										<Act name={t.payouts.settle} mutation={settleMutation} lead={t.payouts.settleLead} disabled={!["PENDING", "BLOCKED"].includes(p.status)} fields={[{ name: "reference", label: t.payouts.reference, required: true }, { name: "note", label: t.reason, kind: "area", required: true }]} input={(v) => ({ payoutId: p.id, version: p.version, reference: v.reference, note: v.note })} />
+										<Act name={t.payouts.settle} mutation={settleMutation} lead={t.payouts.settleLead} hidden={!["PENDING", "BLOCKED"].includes(p.status)} fields={[{ name: "reference", label: t.payouts.reference, required: true }, { name: "note", label: t.reason, kind: "area", required: true }]} input={(v) => ({ payoutId: p.id, version: p.version, reference: v.reference, note: v.note })} />
 									</div>
 								</Card>
 							)}
@@ -97,7 +97,7 @@ function Payout({ viewer, id }: { viewer: Viewer; id: string }) {
 							</Card>
 							<Card title={t.fields.account}>
 								{p.payoutMethod ? <Facts rows={[
-									[t.fields.holder, `${p.payoutMethod.beneficiary.name} (${p.payoutMethod.beneficiary.country})`], [t.fields.account, `${human(p.payoutMethod.type)} ···· ${p.payoutMethod.display.last4}`], [t.fields.bank, p.payoutMethod.display.institution],
+									[t.fields.accountHolder, `${p.payoutMethod.beneficiary.name} (${p.payoutMethod.beneficiary.country})`], [t.fields.account, `${human(p.payoutMethod.type)} ···· ${p.payoutMethod.display.last4}`], [t.fields.bank, p.payoutMethod.display.institution],
 									[t.fields.status, <Status code={p.payoutMethod.status} />], [t.payouts.fingerprint, <code>{p.payoutMethod.fingerprint}</code>],
 								]} /> : <p class="faint">{t.claims.noAccounts}</p>}
 							</Card>
@@ -121,15 +121,16 @@ function Approval({ id, version, waiting, viewer }: { id: string; version: numbe
 				return (
 					<Card title={t.payouts.approval} actions={<span class="faint">{t.payouts.approvals(valid.length, a.required)}</span>}>
 						{a.payoutMethod && <Facts rows={[
-							[t.fields.holder, `${a.payoutMethod.beneficiary.name} (${a.payoutMethod.beneficiary.country})`], [t.fields.account, `${human(a.payoutMethod.type)} ···· ${a.payoutMethod.display.last4}`], [t.payouts.recorded, <When at={a.payoutMethod.recordedAt} />],
+							[t.fields.accountHolder, `${a.payoutMethod.beneficiary.name} (${a.payoutMethod.beneficiary.country})`], [t.fields.account, `${human(a.payoutMethod.type)} ···· ${a.payoutMethod.display.last4}`], [t.payouts.recorded, <When at={a.payoutMethod.recordedAt} />],
 							a.payoutMethod.coolingOffUntil && [t.payouts.cooling, <When at={a.payoutMethod.coolingOffUntil} />], a.payoutMethod.returnedAt && [t.payouts.returned, <When at={a.payoutMethod.returnedAt} />],
 						]} />}
-						<Table name={t.payouts.approval} rows={a.approvals} empty={t.payouts.nobodyYet} keyOf={(x) => x.at + x.author} columns={[{ title: t.fields.who, cell: (x) => x.author }, { title: t.fields.at, cell: (x) => <When at={x.at} /> }, { title: t.payouts.valid, cell: (x) => (x.valid ? t.yes : t.payouts.outdated) }, { title: t.fields.note, cell: (x) => x.note ?? "–", wide: true }]} />
-						{valid.some((x) => x.author === viewer.name) && <Note>{t.payouts.youApproved}</Note>}
-						<div class="actions">
-							<Act name={t.payouts.approve} tone="primary" mutation={approveMutation} disabled={!waiting || !a.digest} lead={t.payouts.approveLead} fields={[{ name: "note", label: t.fields.note, kind: "area" }]} input={(v) => ({ payoutId: id, version, digest: a.digest, ...(v.note ? { note: v.note } : {}) })} />
-							<button class="quiet" onClick={() => signIn("operator", { prompt: "login", max_age: "0" })}>{t.payouts.again}</button>
-						</div>
+						<ol class="slots">
+							{a.approvals.filter((x) => x.valid).map((x) => <li key={x.at + x.author} class="given"><i>✓</i><strong>{x.author}</strong><When at={x.at} /><span class="faint">{x.note ?? t.payouts.approved}</span></li>)}
+							{Array.from({ length: Math.max(0, a.required - valid.length) }, (_, n) => <li key={n}><i>{valid.length + n + 1}</i><span>{valid.length + n === 0 ? t.payouts.anyOperator : t.payouts.otherOperator}</span></li>)}
+						</ol>
+						{a.approvals.filter((x) => !x.valid).map((x) => <p key={x.at + x.author} class="faint">{t.payouts.outdated(x.author)} <When at={x.at} /></p>)}
+						{valid.some((x) => x.author === viewer.name) && valid.length < a.required && <Note>{t.payouts.youApproved}</Note>}
+						{waiting && a.digest && <div class="actions"><Act name={t.payouts.approve} tone="primary" mutation={approveMutation} lead={t.payouts.approveLead} fields={[{ name: "note", label: t.fields.note, kind: "area" }]} input={(v) => ({ payoutId: id, version, digest: a.digest!, ...(v.note ? { note: v.note } : {}) })} /></div>}
 					</Card>
 				);
 			}}

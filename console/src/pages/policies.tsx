@@ -7,7 +7,7 @@ import { Timeline } from "../timeline";
 import { useFilter } from "../filter";
 import { type Viewer } from "../shell";
 import { t } from "../texts";
-import { Card, Choice, Errors, Facts, Id, List, Load, Money, Page, Status, Table, Text, useDraft, When } from "../ui";
+import { Act, Card, Choice, Errors, Facts, Id, List, Load, Money, Page, Status, Table, Text, useDraft, When } from "../ui";
 import { useChange } from "../api";
 import { useLocation } from "wouter";
 
@@ -20,7 +20,7 @@ const listQuery = graphql(`query Policies($after: String, $filter: PolicyFilter)
 
 const oneQuery = graphql(`query Policy($id: ID!) {
 	policy(id: $id) {
-		id partner partnerReference metadata status coverPhase quoteId productKey productVersion termsHash policyholder { name email country }
+		id version partner partnerReference metadata status coverPhase quoteId productKey productVersion termsHash policyholder { name email country }
 		premium { amount currency } limit { amount currency } limitRemaining { amount currency } effectiveAt expiresAt cancelledAt claimsCount createdAt
 		cover { term waitingPeriod reportingWindow place { kind latitude longitude radiusKm west south east north station } trigger { kind index unit direction strict decidesOn maximumDepthKm } payoutCurves { radiusShare points { index before reached } } measurement { sources { source stage } wait challengeWindow } }
 		claims(first: 20) { nodes { id status origin amount { amount currency } openedAt occurrence { sourceEventId occurredAt } } }
@@ -29,6 +29,7 @@ const oneQuery = graphql(`query Policy($id: ID!) {
 	}
 }`);
 
+const cancelMutation = graphql(`mutation CancelPolicy($input: CancelPolicyInput!) { cancelPolicy(input: $input) { policy { id status } } }`);
 const openMutation = graphql(`mutation OpenClaim($input: OpenClaimInput!) { openClaim(input: $input) { claim { id } } }`);
 
 export default function Policies({ viewer, id }: { viewer: Viewer; id?: string }) {
@@ -60,7 +61,7 @@ function Policy({ viewer, id }: { viewer: Viewer; id: string }) {
 	return (
 		<Load from={read}>
 			{({ policy: p }) => p && (
-				<Page title={t.policies.title(p.partnerReference ?? p.productKey)} back={["/policies", t.nav.pages.policies]} lead={<><Status code={p.status === "ACTIVE" ? p.coverPhase : p.status} /> <code class="id">{p.id}</code></>}>
+				<Page title={t.policies.title(p.partnerReference ?? p.productKey)} back={["/policies", t.nav.pages.policies]} lead={<><Status code={p.status === "ACTIVE" ? p.coverPhase : p.status} /> <code class="id">{p.id}</code></>} actions={viewer.kind === "OPERATOR" && p.status === "ACTIVE" && <Act name={t.policies.cancel} tone="danger" mutation={cancelMutation} lead={t.policies.cancelLead} fields={[{ name: "reason", label: t.reason, kind: "area", required: true }]} input={(v) => ({ policyId: p.id, version: p.version, reason: v.reason })} />}>
 					<Card>
 						<dl class="figures">
 							<div><dt>{t.fields.limit}</dt><dd>{money(p.limit)}</dd></div><div><dt>{t.fields.remaining}</dt><dd>{money(p.limitRemaining)}</dd></div>

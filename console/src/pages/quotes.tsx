@@ -3,11 +3,11 @@ import { Link, useLocation, useSearch } from "wouter";
 import { graphql, type Problem, useChange, useRead } from "../api";
 import { Curve } from "../curve";
 import { useFilter } from "../filter";
-import { type Amount, day, human, majorText, measure, minorDigits, money, percent, toMinor } from "../format";
+import { type Amount, day, duration, human, majorText, measure, minorDigits, money, percent, toMinor } from "../format";
 import { type Viewer } from "../shell";
 import { Terms } from "../terms";
 import { t } from "../texts";
-import { Card, Choice, Errors, Facts, Id, List, Load, Money, Note, Page, Status, Table, Text, useDraft, When } from "../ui";
+import { Card, Choice, Errors, Facts, Id, List, Load, Money, Note, Page, Status, Text, useDraft, When } from "../ui";
 
 const MapView = lazy(() => import("../mapview"));
 
@@ -89,7 +89,7 @@ function BuilderForm({ viewer, products }: { viewer: Viewer; products: readonly 
 	const shown = Object.keys(schema.properties ?? {}).map((name) => `/input/context/${name}`);
 	return (
 		<Page title={t.quotes.new} lead={t.quotes.newLead} back={["/quotes", t.nav.pages.quotes]}>
-			<div class="grid two builder">
+			<div class={`grid builder ${draft.quotes.length > 1 ? "compare" : "two"}`}>
 				<form class="card" onSubmit={submit}>
 					<Choice label={t.fields.product} value={product.key} onValue={(key) => setDraft({ ...draft, product: key })} options={products.map((p) => [p.key, p.title] as const)} hint={product.summary} />
 					<PlaceFields schema={schema} context={context} setContext={setContext} problem={problem} />
@@ -100,7 +100,7 @@ function BuilderForm({ viewer, products }: { viewer: Viewer; products: readonly 
 					<Errors problem={problem} shown={shown} />
 					<div class="actions"><button class="primary" disabled={change.busy}>{change.busy ? t.working : draft.quotes.length ? t.quotes.priceAgain : t.quotes.price}</button>{draft.quotes.length > 0 && <button type="button" class="quiet" onClick={() => setDraft({ ...draft, quotes: [] })}>{t.quotes.clear}</button>}</div>
 				</form>
-				<div class="stack">
+				<div class="grid offers">
 					{draft.quotes.length === 0 && <Card title={t.quotes.resultTitle}><p class="lead">{t.quotes.resultLead}</p><ul class="rows">{product.notes.map((note) => <li key={note} class="faint">{note}</li>)}</ul></Card>}
 					{draft.quotes.map((id, n) => <Offer key={id} id={id} title={draft.quotes.length > 1 ? (n === 0 ? t.quotes.variantNow : t.quotes.variantBefore) : t.quotes.resultTitle} viewer={viewer} open={n === 0} />)}
 				</div>
@@ -150,11 +150,12 @@ function PlaceFields({ schema, context, setContext, problem }: Part) {
 const numberOrText = (text: string): any => (/^-?\d+(\.\d+)?$/.test(text.trim()) && !text.endsWith(".") ? Number(text) : text);
 
 function SchemaField({ name, schema, value, onValue, problem, pointer, currencies }: { name: string; schema: Schema; value: any; onValue: (value: any) => void; problem: Problem | null; pointer: string; currencies?: Product["currencies"] }): any {
-	const label = schema.title ?? name, hint = schema.description;
+	const label = schema.title ?? name, hint = t.quotes.fieldHints[name] ?? schema.description;
 	const error = errorAt(problem, pointer);
 	const type = Array.isArray(schema.type) ? schema.type.find((x) => x !== "null") : schema.type;
 	if (name === "limit" && currencies) return <LimitField {...{ label, value, onValue, error, currencies }} />;
 	if (schema.format === "date-time") return <Text label={label} hint={hint} error={error} type="datetime-local" value={value ? localInput(value) : ""} onValue={(v) => onValue(v ? new Date(v).toISOString() : undefined)} />;
+	if (schema.format === "duration") return <TermField {...{ label, hint, error, value, onValue }} />;
 	if (schema.enum) return <Choice label={label} hint={hint} error={error} value={value ?? ""} options={[...(value === undefined ? [["", t.quotes.choose] as const] : []), ...schema.enum.map((o) => [o, o] as const)]} onValue={(v) => onValue(v || undefined)} />;
 	if (type === "object") {
 		return (
@@ -185,6 +186,19 @@ function SchemaField({ name, schema, value, onValue, problem, pointer, currencie
 	const numeric = type === "number" || type === "integer";
 	const range = numeric && schema.minimum !== undefined && schema.maximum !== undefined ? t.quotes.range(schema.minimum, schema.maximum) : "";
 	return <Text label={label} hint={[hint, range].filter(Boolean).join(" ")} error={error} inputMode={numeric ? "decimal" : undefined} value={value === undefined ? "" : String(value)} onValue={(v) => onValue(v === "" ? undefined : numeric ? numberOrText(v) : v)} />;
+}
+
+// TermField offers the usual terms; another one is typed as days.
+function TermField({ label, hint, error, value, onValue }: { label: string; hint?: string; error?: string; value: string | undefined; onValue: (value: any) => void }) {
+	const usual = ["P30D", "P90D", "P180D", "P365D"];
+	const [own, setOwn] = useState(value !== undefined && !usual.includes(value));
+	const days = /^P(\d+)D$/.exec(value ?? "")?.[1] ?? "";
+	return (
+		<div class="pair">
+			<Choice label={label} hint={hint} error={own ? undefined : error} value={own ? "" : (value ?? "P365D")} options={[...usual.map((term) => [term, duration(term)] as const), ["", t.quotes.otherTerm]]} onValue={(term) => { setOwn(term === ""); if (term) onValue(term); }} />
+			{own && <Text label={t.whatIf.days} inputMode="numeric" value={days} error={error} onValue={(v) => onValue(`P${v.replaceAll(/\D/g, "") || 0}D`)} />}
+		</div>
+	);
 }
 
 function localInput(iso: string): string {
@@ -219,6 +233,8 @@ interface QuoteShape {
 	history: readonly { occurredAt: string; source: string; sourceEventId: string; index: { value: string; unit: string }; distanceKm: number | null; factor: string; payout: Amount }[];
 }
 
+const most = 8; // past events in the list; the drawing has all
+
 function OfferBody({ quote: q, viewer, open }: { quote: QuoteShape; viewer: Viewer; open: boolean }) {
 	return (
 		<>
@@ -229,9 +245,9 @@ function OfferBody({ quote: q, viewer, open }: { quote: QuoteShape; viewer: View
 			<details open={open}>
 				<summary>{t.quotes.past(q.history.length, q.basis.firstYear, q.basis.lastYear)}</summary>
 				<PastYears events={q.history} from={q.basis.firstYear} to={q.basis.lastYear} />
-				<Table name={t.quotes.pastTitle} rows={q.history.slice(0, 12)} empty={t.quotes.noPast(q.basis.firstYear, q.basis.lastYear)} keyOf={(e) => e.sourceEventId + e.occurredAt} columns={[
-					{ title: t.fields.at, cell: (e) => day(e.occurredAt) }, { title: t.fields.event, cell: (e) => e.sourceEventId }, { title: t.fields.index, cell: (e) => measure(e.index), end: true }, { title: t.quotes.wouldPay, cell: (e) => <Money of={e.payout} />, end: true },
-				]} />
+				<ul class="rows" aria-label={t.quotes.pastTitle}>{q.history.slice(0, most).map((e) => <li key={e.sourceEventId + e.occurredAt}><span>{day(e.occurredAt)} <span class="faint">{measure(e.index)} · {e.sourceEventId}</span></span><Money of={e.payout} /></li>)}</ul>
+				{q.history.length === 0 && <p class="faint">{t.quotes.noPast(q.basis.firstYear, q.basis.lastYear)}</p>}
+				{q.history.length > most && <p class="faint">{t.quotes.morePast(q.history.length - most)}</p>}
 			</details>
 			<details><summary>{t.policies.terms}</summary><Terms cover={q.cover} /><Curve curves={q.cover.payoutCurves} unit={q.cover.trigger.unit} direction={q.cover.trigger.direction} /></details>
 		</>
@@ -293,6 +309,9 @@ function Bind({ quote: q, viewer }: { quote: QuoteShape; viewer: Viewer }) {
 	);
 }
 
+// aYear is a figure of the basis: minor units with decimals.
+const aYear = (minor: string, currency: string) => t.quotes.aYear(money({ amount: Math.round(Number(minor)), currency }));
+
 function Quote({ viewer, id }: { viewer: Viewer; id: string }) {
 	const read = useRead(oneQuery, { id });
 	return (
@@ -304,7 +323,7 @@ function Quote({ viewer, id }: { viewer: Viewer; id: string }) {
 						<Card title={t.quotes.basis}>
 							<Facts rows={[
 								[t.fields.product, `${q.productKey}, version ${q.productVersion}`], [t.fields.created, <When at={q.createdAt} />], [t.fields.expires, <When at={q.expiresAt} />], viewer.kind === "OPERATOR" && [t.fields.partner, q.partner], [t.quotes.dataset, q.basis.dataset], [t.quotes.observed, `${q.basis.firstYear}–${q.basis.lastYear} (${q.basis.years})`],
-								[t.quotes.inPlace, q.basis.eventsInPlace], [t.quotes.paying, q.basis.payingEvents], [t.quotes.chance, percent(q.basis.attachmentProbability, 2)], [t.codes.EXPECTED_LOSS, percent(q.basis.expectedLoss, 3)], [t.quotes.deviation, percent(q.basis.standardDeviation, 2)],
+								[t.quotes.inPlace, q.basis.eventsInPlace], [t.quotes.paying, q.basis.payingEvents], [t.quotes.chance, percent(q.basis.attachmentProbability, 2)], [t.quotes.expectedLoss, aYear(q.basis.expectedLoss, q.price.premium.currency)], [t.quotes.deviation, aYear(q.basis.standardDeviation, q.price.premium.currency)],
 							]} />
 						</Card>
 					</div>

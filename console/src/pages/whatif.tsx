@@ -1,5 +1,7 @@
 import { useEffect, useMemo, useRef, useState } from "preact/compat";
-import { client, graphql, type Problem, toProblem } from "../api";
+import { useLocation } from "wouter";
+import { client, graphql, type Problem, toProblem, useChange } from "../api";
+import { config } from "../config";
 import { Lines, type Line } from "../explain";
 import { money, number, percent } from "../format";
 import MapView from "../mapview";
@@ -19,6 +21,10 @@ const exposureQuery = graphql(`query WhatIf($occurrence: WhatIfInput!, $partner:
 const sumsQuery = graphql(`query WhatIfSums($occurrence: WhatIfInput!, $partner: String) {
 	exposure(occurrence: $occurrence, partner: $partner) { totals { currency touched nearMisses paying owed { amount currency } payable { amount currency } } bands { currency from to claims payable { amount currency } } }
 }`);
+
+const rehearseMutation = graphql(`mutation Rehearse($input: RehearseObservationsInput!) { rehearseObservations(input: $input) { results { id result errors { pointer detail } } } }`);
+const clockQuery = graphql(`query Clock { portfolio { asOf } }`);
+const recordedQuery = graphql(`query Recorded($id: ID!) { observation(id: $id) { occurrenceId } }`);
 
 interface Point { latitude: number; longitude: number }
 type Answer = { totals: readonly { currency: string; touched: number; nearMisses: number; paying: number; owed: { amount: number; currency: string }; payable: { amount: number; currency: string } }[]; bands: readonly { currency: string; from: string; to: string; claims: number; payable: { amount: number; currency: string } }[]; policies?: { nodes: readonly Line[] } | null };
@@ -85,6 +91,7 @@ export default function WhatIf({ viewer }: { viewer: Viewer }) {
 						</>)}
 						{operator && <Text label={t.fields.partner} type="search" value={d.partner} onValue={(partner) => set({ partner })} hint={t.whatIf.allPartners} />}
 						<Errors problem={problem} />
+						{config.rehearsal && !operator && viewer.scopes.includes("claims:write") && <Rehearse draft={d} station={station} />}
 					</Card>
 				</div>
 				<div class="stack" aria-live="polite" aria-busy={busy}>
@@ -105,6 +112,45 @@ export default function WhatIf({ viewer }: { viewer: Viewer }) {
 
 function Slide({ label, value, onValue, ...range }: { label: string; value: string; onValue: (value: string) => void; min: number; max: number; step: number }) {
 	return <Field label={label}>{(a) => <div class="slide"><input type="range" {...a} {...range} value={value} onInput={(e) => onValue(e.currentTarget.value)} /><output>{value}</output></div>}</Field>;
+}
+
+// Rehearse records the event for this partner alone: claims open, as they would for a real one.
+function Rehearse({ draft, station }: { draft: typeof first; station: string }) {
+	const change = useChange(rehearseMutation);
+	const [, go] = useLocation();
+	const [own, setOwn] = useState("");
+	const run = async () => {
+		setOwn("");
+		const clock = await client.query(clockQuery, {}, { requestPolicy: "network-only" }).toPromise();
+		const input = observations(draft, station, new Date(clock.data?.portfolio?.asOf ?? Date.now()).getTime());
+		if (!input) return;
+		const results = (await change.run(input))?.rehearseObservations?.results ?? [];
+		const refused = results.flatMap((r) => r.errors);
+		if (refused.length > 0) return setOwn(refused.map((e) => e.detail).join(" "));
+		const last = results.at(-1)?.id;
+		const found = last ? await client.query(recordedQuery, { id: last }, { requestPolicy: "network-only" }).toPromise() : null;
+		if (found?.data?.observation?.occurrenceId) go(`/map/${found.data.observation.occurrenceId}`);
+	};
+	return (
+		<>
+			<Errors problem={change.problem} />
+			{own && <Note tone="bad">{own}</Note>}
+			<div class="actions"><button onClick={run} disabled={change.busy}>{change.busy ? t.working : t.whatIf.rehearse}</button><span class="faint">{t.whatIf.rehearseLead}</span></div>
+		</>
+	);
+}
+
+// observations is the event as its source would report it, ending at an instant.
+function observations(d: typeof first, station: string, now: number) {
+	const id = `rehearsal-${now.toString(36)}`, at = (ms: number) => new Date(ms).toISOString();
+	if (d.peril === "earthquake") return { observations: [{ source: "usgs", sourceEventId: id, kind: "EARTHQUAKE" as const, stage: "FINAL" as const, occurredAt: at(now), location: { latitude: Number(d.quake.latitude), longitude: Number(d.quake.longitude) }, measures: [{ name: "magnitude", value: d.magnitude, unit: "mw" }, ...(d.depth ? [{ name: "depth", value: d.depth, unit: "km" }] : [])] }] };
+	if (d.peril === "storm") return { finalTrack: true, observations: d.track.map((p, n) => ({ source: "nhc", sourceEventId: id, kind: "STORM_FIX" as const, stage: "FINAL" as const, occurredAt: at(now + n * 6 * 3_600_000), location: p, measures: [{ name: "wind", value: d.wind, unit: "kn" }, { name: "pressure", value: d.pressure, unit: "hPa" }] })) };
+	if (!station) return null;
+	const today = Math.floor(now / 86_400_000) * 86_400_000;
+	return { observations: Array.from({ length: Number(d.days) }, (_, n) => today - (Number(d.days) - n) * 86_400_000).map((day) => ({
+		source: "ghcn", sourceEventId: `${station}/${at(day).slice(0, 10)}`, kind: "STATION_DAY" as const, stage: "FINAL" as const, station, occurredAt: at(day),
+		measures: d.peril === "rain" ? [{ name: "precipitation", value: d.rain, unit: "mm" }] : [{ name: "temperature_max", value: d.warm, unit: "degC" }, { name: "temperature_min", value: String(Number(d.warm) - 10), unit: "degC" }],
+	})) };
 }
 
 const asNumber = (v: unknown) => (v === "" || Number.isNaN(Number(v)) ? null : Number(v));

@@ -12,7 +12,7 @@ console.info = console.warn = () => {};
 const { Provider } = await import("oidc-provider");
 
 const audience = process.env.PARAPET_AUDIENCE;
-const scope = "quotes:read quotes:write operator";
+const scope = process.env.ISSUER_SCOPE ?? "quotes:read quotes:write operator";
 // A person's partner is a claim of the token; the operator Olive has none.
 const partners = { acme: "acme", ann: "acme" };
 
@@ -27,6 +27,8 @@ const client = { client_secret: "no secret here", token_endpoint_auth_method: "c
 
 function provider(issuer) {
 	const made = new Provider(issuer, {
+		...(process.env.ISSUER_TOKEN_LIFETIME && { ttl: { AccessToken: Number(process.env.ISSUER_TOKEN_LIFETIME) } }),
+		issueRefreshToken: (_, asking) => asking.grantTypeAllowed("refresh_token"),
 		jwks: { keys: [{ ...generateKeyPairSync("ec", { namedCurve: "P-256" }).privateKey.export({ format: "jwk" }), kid: randomUUID(), alg: "ES256", use: "sig" }] },
 		scopes: ["openid", ...scope.split(" ")],
 		clients: [
@@ -34,7 +36,7 @@ function provider(issuer) {
 			{ ...client, client_id: "nobody", grant_types: ["client_credentials"], scope },
 			{ ...client, client_id: "olive", grant_types: ["client_credentials"], scope },
 			// The operators' pages and the sandbox: on this machine, at any port.
-			{ client_id: "console", application_type: "native", token_endpoint_auth_method: "none", grant_types: ["authorization_code"], redirect_uris: ["http://127.0.0.1/ops/callback", "http://127.0.0.1/sandbox"], id_token_signed_response_alg: "ES256" },
+			{ client_id: "console", application_type: "native", token_endpoint_auth_method: "none", grant_types: ["authorization_code", "refresh_token"], redirect_uris: ["http://127.0.0.1/ops/callback", "http://127.0.0.1/sandbox", "http://127.0.0.1/console"], id_token_signed_response_alg: "ES256" },
 			// An ID token's audience is its client: this one is called like the service,
 			// so that nothing but its kind speaks against its ID tokens.
 			{ ...client, client_id: audience, grant_types: ["urn:openid:params:grant-type:ciba"], scope: "openid", backchannel_token_delivery_mode: "poll" },

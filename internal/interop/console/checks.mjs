@@ -1,0 +1,319 @@
+// The console in a browser: what a partner and operators do with it, by clicks.
+import assert from "node:assert/strict";
+import { get } from "node:http";
+import { ask, base, browser, faults, Person, script, wait } from "./person.mjs";
+
+let checks = 0;
+async function check(what, test) {
+	try {
+		await test();
+	} catch (cause) {
+		for (const [n, context] of browser.contexts().entries()) await Person.atFault(context.pages()[0], `failed-${n}`);
+		throw new Error(what, { cause });
+	}
+	checks++;
+	if (process.env.VERBOSE) console.log(new Date().toISOString().slice(11, 19), what);
+}
+
+const acme = await Person.signIn("acme");
+const { page } = acme;
+
+// price fills in the form of a quote and returns when the price is shown.
+async function price({ latitude, longitude, limit, reference }) {
+	await acme.choose("Quotes");
+	await page.getByRole("link", { name: "New quote" }).first().click();
+	await page.getByLabel("Product", { exact: true }).selectOption({ label: "Earthquake in a circle" });
+	await acme.fill("Latitude", latitude);
+	await acme.fill("Longitude", longitude);
+	await acme.fill("Limit", limit);
+	await acme.fill("Your reference", reference);
+	await acme.press(/^Price (it|this variant)$/);
+	await page.getByRole("button", { name: /^Bind for USD / }).first().waitFor();
+}
+
+async function bind(holder) {
+	const card = page.locator("form.bind").first();
+	await acme.fill("Policyholder", holder, card);
+	await card.getByRole("button", { name: /^Bind for/ }).click();
+	await acme.sees(/^Policy /);
+}
+
+// rehearse lets an earthquake happen from the page What if.
+async function rehearse(latitude, longitude, magnitude) {
+	await acme.choose("What if");
+	await acme.fill("Latitude", latitude);
+	await acme.fill("Longitude", longitude);
+	await page.getByRole("slider", { name: "Magnitude" }).fill(magnitude);
+	await acme.press("Let it happen");
+	await acme.sees("Map");
+	await page.locator(".results a[href*='/claims/']").first().click();
+	await acme.sees(/^Claim /);
+	await page.getByText("Approved", { exact: true }).first().waitFor();
+	return page.url().split("/").pop();
+}
+
+async function recordAccount(holder) {
+	await acme.press("Record an account");
+	const form = page.getByRole("dialog");
+	await acme.fill("Name of the holder", holder, form);
+	await acme.fill("Country", "TW", form);
+	await acme.fill("Routing number", "021000021", form);
+	await acme.fill("Account number", "000123456789", form);
+	await acme.press("Record", form);
+	await form.waitFor({ state: "detached" });
+}
+
+// reload reads a page again until it shows a text.
+async function untilShown(person, text) {
+	await person.page.getByText(text).filter({ visible: true }).first().waitFor({ timeout: wait });
+}
+
+await check("the first load is at most 120 KB in gzip", async () => {
+	const loaded = await page.evaluate(() => performance.getEntriesByType("resource").map((entry) => entry.name).filter((name) => name.includes("/console/assets/")));
+	let total = 0;
+	for (const address of [`${base}/console`, ...new Set(loaded)]) {
+		total += await new Promise((done, fail) => get(address, { headers: { "Accept-Encoding": "gzip" } }, (answer) => {
+			let size = 0;
+			answer.on("data", (part) => { size += part.length; }).on("end", () => done(size));
+		}).on("error", fail));
+	}
+	assert(loaded.length >= 3 && total <= 120 * 1024, `${total} bytes in ${loaded.length} files`);
+	console.log(`console: the first load is ${(total / 1024).toFixed(1)} KB in gzip`);
+});
+
+await check("an empty home says what to do", async () => {
+	await page.getByRole("link", { name: "Price the first cover" }).waitFor();
+	await acme.inspect("home-empty", { shot: true });
+});
+
+await check("errors of a form stand at the field, in the API's words", async () => {
+	await acme.choose("Quotes");
+	await page.getByRole("link", { name: "New quote" }).first().click();
+	await page.getByLabel("Product", { exact: true }).selectOption({ label: "Earthquake in a circle" });
+	await acme.fill("Radius (km)", "900");
+	await acme.press("Price it");
+	await page.locator(".field.invalid", { hasText: "Radius (km)" }).getByText(/at most 300/).waitFor();
+	await acme.inspect("quote-error");
+	await acme.fill("Radius (km)", "50");
+});
+
+await check("a quote shows its parts and the past, and two variants side by side", async () => {
+	await price({ latitude: "23.98", longitude: "121.61", limit: "100000", reference: script.slice(0, 60) });
+	await page.getByText(/past events? would have paid/).first().waitFor();
+	await page.getByText("Expected loss").first().waitFor();
+	await acme.fill("Radius (km)", "80");
+	await acme.press("Price this variant");
+	await page.getByRole("heading", { name: "The variant before" }).waitFor();
+	await acme.inspect("quote-builder", { shot: true });
+});
+
+await check("a quote becomes a policy", async () => {
+	await bind(script);
+	await page.getByText("In force").first().waitFor();
+	await page.getByText(script).first().waitFor();
+	await acme.inspect("policy");
+});
+
+await check("what-if shows what the API computes, at most four requests a second", async () => {
+	await acme.choose("What if");
+	await acme.fill("Latitude", "24");
+	await acme.fill("Longitude", "121.6");
+	await acme.page.getByRole("slider", { name: "Magnitude" }).fill("6.6");
+	const { exposure } = await ask("acme", `{ exposure(occurrence: { earthquake: { location: { latitude: 24, longitude: 121.6 }, magnitude: "6.6", depthKm: "10" } }) { totals { paying payable { amount } } } }`);
+	const [total] = exposure.totals;
+	assert.equal(total.paying, 1);
+	const text = `USD ${new Intl.NumberFormat("en-GB").format(total.payable.amount / 100)}`;
+	await page.locator(".figures").getByText(text, { exact: true }).first().waitFor();
+	const sent = [];
+	page.on("request", (request) => { if (request.postData()?.includes("query WhatIf")) sent.push(Date.now()); });
+	const slider = page.getByRole("slider", { name: "Magnitude" });
+	for (let n = 0; n < 40; n++) await slider.fill((5 + n / 10).toFixed(1));
+	await page.waitForTimeout(600);
+	for (const at of sent) assert(sent.filter((other) => other >= at && other < at + 900).length <= 4, `${sent}`);
+	const canvas = page.locator("canvas");
+	const box = await canvas.boundingBox();
+	await page.mouse.click(box.x + box.width / 3, box.y + box.height / 3);
+	await page.waitForFunction(() => document.querySelectorAll("input")[0].value !== "24");
+	await acme.inspect("what-if", { shot: true });
+});
+
+let claim;
+await check("an event opens a claim, the claim is approved, an account is recorded, and money leaves", async () => {
+	claim = await rehearse("24", "121.6", "7.2");
+	await page.getByText(/It reaches the threshold/).waitFor();
+	await recordAccount(script.slice(0, 100));
+	await untilShown(acme, /^(Released|Reconciled)/);
+	await acme.inspect("claim", { shot: true });
+});
+
+const olive = await Person.signIn("operator", { operator: true });
+const second = await Person.signIn("second-operator", { operator: true });
+
+await check("documents and messages go both ways", async () => {
+	await acme.fill("Message", `Look: ${script}`);
+	await acme.press("Send");
+	await page.locator(".messages").getByText(`Look: ${script}`).waitFor();
+	await page.getByLabel("Add a document").setInputFiles({ name: "<img src=x onerror=window.hacked=1>.txt", mimeType: "text/plain", buffer: Buffer.from("The wall, as text.") });
+	await page.getByRole("button", { name: /onerror/ }).waitFor();
+	await olive.choose("Claims");
+	await olive.page.getByRole("link", { name: new RegExp(claim.slice(-8)) }).first().click();
+	await olive.page.locator(".messages").getByText(`Look: ${script}`).waitFor();
+	const [file] = await Promise.all([olive.page.waitForEvent("download"), olive.page.getByRole("button", { name: /onerror/ }).click()]);
+	assert.match(file.suggestedFilename(), /onerror/);
+	await olive.fill("Message", "We have seen it.");
+	await olive.press("Send");
+	await olive.inspect("claim-operator", { shot: true });
+	await page.locator(".messages").getByText("We have seen it.").waitFor();
+	const [receipt] = await Promise.all([page.waitForEvent("download"), acme.press("Receipt")]);
+	assert.match(receipt.suggestedFilename(), /receipt\.json$/);
+});
+
+await check("a million dollars leave after two operators have approved the same account", async () => {
+	await price({ latitude: "35.68", longitude: "139.69", limit: "1000000", reference: "harbour" });
+	await bind("Harbour works");
+	await rehearse("35.7", "139.7", "7.6");
+	await recordAccount("Harbour works");
+	await untilShown(acme, /Needs approval/);
+	for (const [operator, given] of [[olive, 0], [second, 1]]) {
+		await operator.choose("Inbox");
+		await operator.page.getByRole("link", { name: "Review" }).first().click();
+		await operator.sees("Payout of USD 1,000,000");
+		await operator.page.getByText(`${given} of 2 given`).waitFor();
+		if (given === 0) await operator.inspect("payout-approval", { shot: true });
+		await operator.press("Approve");
+		const dialog = operator.page.getByRole("dialog");
+		await operator.fill("Note", script, dialog);
+		await operator.press("Approve", dialog);
+		await dialog.waitFor({ state: "detached" });
+	}
+	await olive.page.getByText("2 of 2 given").waitFor();
+	await untilShown(acme, /^(Released|Reconciled)/);
+});
+
+await check("a claim that nobody measured is decided from the inbox", async () => {
+	await acme.choose("Policies");
+	await page.getByRole("link", { name: /^pol_/ }).first().click();
+	await page.getByText("Report a loss yourself").click();
+	await acme.fill("When it happened", new Date(Date.now() - new Date().getTimezoneOffset() * 60_000).toISOString().slice(0, 19));
+	await acme.fill("Description", script);
+	await acme.press("Open the claim");
+	await acme.sees(/^Claim /);
+	await olive.choose("Inbox");
+	await olive.inspect("inbox", { shot: true });
+	await olive.page.getByRole("link", { name: "Decide" }).first().click();
+	await olive.press("Decide");
+	const dialog = olive.page.getByRole("dialog");
+	await dialog.getByLabel("Outcome").selectOption("DECLINED");
+	await olive.fill("Message to the partner", `No: ${script}`, dialog);
+	await olive.press("Decide", dialog);
+	await page.locator(".messages").getByText(`No: ${script}`).waitFor();
+});
+
+await check("releases stop and go on by one switch", async () => {
+	await olive.choose("Release stop");
+	await olive.press("Stop all releases");
+	await olive.fill("Reason", script, olive.page.getByRole("dialog"));
+	await olive.press("Stop all releases", olive.page.getByRole("dialog"));
+	await olive.page.getByText("Stopped", { exact: true }).first().waitFor();
+	await olive.press("Resume releases");
+	await olive.fill("Reason", "The drill is over.", olive.page.getByRole("dialog"));
+	await olive.press("Resume releases", olive.page.getByRole("dialog"));
+	await olive.page.getByText("Flowing", { exact: true }).waitFor();
+});
+
+await check("an endpoint is added, tested and rotated", async () => {
+	await acme.choose("Developers");
+	await acme.press("Endpoints");
+	await acme.press("Add an endpoint");
+	const form = page.getByRole("dialog");
+	await acme.fill("Address", "http://127.0.0.1:9/hook", form);
+	await acme.fill("Your reference", script.slice(0, 60), form);
+	await acme.press("Add an endpoint", form);
+	await acme.press("I have stored it");
+	await page.getByRole("link", { name: "http://127.0.0.1:9/hook" }).click();
+	await acme.press("Send a test");
+	await page.getByRole("button", { name: "Send again" }).first().waitFor();
+	await acme.press("Rotate the secret");
+	await acme.press("Rotate the secret", page.getByRole("dialog"));
+	await acme.press("I have stored it");
+	await acme.inspect("endpoint");
+});
+
+await check("what was typed survives an expired session and a lost connection", async () => {
+	await acme.choose("Quotes");
+	await page.getByRole("link", { name: "New quote" }).first().click();
+	await acme.fill("Your reference", "kept");
+	await page.route("**/graphql", (route) => route.abort());
+	await acme.press(/^Price (it|this variant)$/);
+	await page.getByText("No connection to the server.").waitFor();
+	await page.unroute("**/graphql");
+	await acme.press(/^Price (it|this variant)$/);
+	await page.getByText("No connection to the server.").waitFor({ state: "detached" });
+	await page.getByRole("button", { name: /^Bind for/ }).first().waitFor();
+	await acme.fill("Your reference", "kept twice");
+	await page.reload();
+	await page.getByRole("radio", { name: /^acme/ }).check();
+	await page.getByRole("button", { name: "Sign in" }).click();
+	await page.waitForFunction(() => [...document.querySelectorAll("input")].some((input) => input.value === "kept twice"));
+	const kept = await page.evaluate(() => JSON.stringify({ ...sessionStorage, ...localStorage }));
+	assert.doesNotMatch(kept, /eyJ|000123456789|021000021/, "no token and no account number is stored");
+	faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("net::ERR_FAILED")));
+});
+
+const partnerPages = ["Home", "Map", "What if", "Quotes", "Policies", "Claims", "Payouts", "Statement", "Developers"];
+const operatorPages = ["Inbox", "Event desk", "Release stop", "Claims", "Payouts", "Policies", "Quotes", "Portfolio", "Map", "What if", "Statement", "Partners", "Products", "Sources", "Capacity and moratoria", "Jobs", "Audit log"];
+for (const [name, operator, pages] of [["acme", false, partnerPages], ["operator", true, operatorPages]]) {
+	for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["dark", 360]]) {
+		await check(`${operator ? "an operator" : "a partner"} finds nothing broken, ${colorScheme}, ${width} pixels wide`, async () => {
+			const person = await Person.signIn(name, { operator, colorScheme, viewport: { width, height: 800 } });
+			for (const title of pages) {
+				await person.choose(title);
+				await person.inspect(`${operator ? "operator" : "partner"}-${title.toLowerCase().replaceAll(" ", "-")}-${colorScheme}-${width}`, { shot: true });
+			}
+			await person.page.context().close();
+		});
+	}
+}
+
+await check("the keyboard reaches the content, the menu and the map", async () => {
+	await acme.choose("Map");
+	await page.evaluate(() => document.body.focus());
+	await page.locator("canvas").focus();
+	const before = await page.locator("canvas").evaluate((canvas) => canvas.toDataURL().length);
+	await page.keyboard.press("+");
+	await page.waitForFunction((size) => document.querySelector("canvas").toDataURL().length !== size, before);
+});
+
+await check("10,000 covers are drawn in at most 33 milliseconds", async () => {
+	const person = await Person.signIn("globex");
+	let pages = 0;
+	// The drawing is measured, not the server: its first cover is answered ten thousand times.
+	const { policies } = await ask("acme", `{ policies(first: 1) { nodes { id partner partnerReference productKey limit { amount currency } limitRemaining { amount currency } coverPhase cover { place { kind latitude longitude radiusKm west south east north station } trigger { kind } } } } }`);
+	await person.page.route("**/graphql", async (route) => {
+		if (!route.request().postData()?.includes("query Covers")) return route.continue();
+		const nodes = Array.from({ length: 100 }, (_, n) => ({ ...structuredClone(policies.nodes[0]), id: `pol_${pages}_${n}` }));
+		for (const node of nodes) Object.assign(node.cover.place, { latitude: 60 - Math.random() * 100, longitude: Math.random() * 340 - 170 });
+		pages++;
+		await route.fulfill({ json: { data: { policies: { nodes, pageInfo: { hasNextPage: pages < 100, endCursor: String(pages) } } } } });
+	});
+	await person.choose("Map");
+	const canvas = person.page.locator("canvas");
+	await person.page.waitForFunction(() => Number(document.querySelector("canvas").dataset.drawn) >= 10_000);
+	const box = await canvas.boundingBox();
+	const times = [];
+	await person.page.mouse.move(box.x + 200, box.y + 200);
+	await person.page.mouse.down();
+	for (let n = 0; n < 30; n++) {
+		await person.page.mouse.move(box.x + 200 + 4 * n, box.y + 200 + n);
+		await person.page.evaluate(() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done))));
+		times.push(Number(await canvas.getAttribute("data-milliseconds")));
+	}
+	await person.page.mouse.up();
+	const median = times.sort((a, b) => a - b)[15];
+	assert(median > 0 && median <= 33, `${median} ms a frame`);
+	console.log(`console: 10,000 covers are drawn in ${median.toFixed(1)} ms`);
+});
+
+assert.deepEqual(faults, []);
+await browser.close();
+console.log(`console: ${checks} checks passed in Chromium`);
