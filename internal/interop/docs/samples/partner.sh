@@ -26,7 +26,8 @@ QUOTE=$(api "$BASE/v1/quotes" -d '{
     "limit": {"amount": 10000000, "currency": "USD"},
     "term": "P365D"
   }}')
-echo "$QUOTE" | jq '{id, expires_at, premium: .price.premium, would_have_paid: (.history | length)}'
+echo "$QUOTE" | jq '{id, expires_at, premium: .price.premium,
+  would_have_paid: (.history | length)}'
 QUOTE_ID=$(echo "$QUOTE" | jq -r .id)
 # docs: end
 
@@ -92,10 +93,11 @@ HOOKS=http://127.0.0.1:9/hooks
 # docs: webhooks
 ENDPOINT=$(api "$BASE/v1/webhook_endpoints" -d '{
   "url": "'"$HOOKS"'",
-  "event_types": ["claim.approved", "payout.released"]}')
+  "event_types": ["*"]}')
 ENDPOINT_ID=$(echo "$ENDPOINT" | jq -r .id)
 SECRET=$(echo "$ENDPOINT" | jq -r .secret) # shown only once: store it
-api -X POST "$BASE/v1/webhook_endpoints/$ENDPOINT_ID/test" | jq .status
+api "$BASE/v1/webhook_endpoints/$ENDPOINT_ID/deliveries" |
+  jq '.data[] | {event_id, status, next_attempt_at}'
 # docs: end
 [ "${SECRET#whsec_}" != "$SECRET" ]
 
