@@ -33,7 +33,7 @@ func (s *site) renderCatalogue(p *page) error {
 			p.Headings = append(p.Headings, heading{ID: id, Text: title, Level: 2})
 			fmt.Fprintf(&out, `<h2 id="%s"><a class="anchor" href="#%[1]s">%s</a></h2><dl class="members">`, id, title)
 		}
-		text, err := s.inline(op.Description)
+		text, err := s.inline(markNames(op.Description))
 		if err != nil {
 			return err
 		}
@@ -74,7 +74,7 @@ func (s *site) renderSchema(p *page) error {
 	slices.SortStableFunc(fields, func(a, b *ast.FieldDefinition) int { return cmp.Compare(a.Name, b.Name) })
 	var out strings.Builder
 	for _, field := range fields {
-		text, err := s.inline(field.Description)
+		text, err := s.inline(markNames(field.Description))
 		if err != nil {
 			return err
 		}

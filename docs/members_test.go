@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 )
@@ -33,6 +34,19 @@ func (s *site) members(of *schema, depth int, isAnswer bool) (all []member, err 
 	return all, nil
 }
 
+// memberName is the name of a member, a parameter or a code in a sentence.
+var memberName = regexp.MustCompile(`(^|[\s(])([a-z]+(?:_[a-z0-9]+)+)\b`)
+
+// markNames writes the names of members in a description as code. Clients of the OpenAPI
+// document show descriptions as plain text, so they are written without marks.
+func markNames(text string) string {
+	parts := strings.Split(text, "`")
+	for i := 0; i < len(parts); i += 2 {
+		parts[i] = memberName.ReplaceAllString(parts[i], "$1`$2`")
+	}
+	return strings.Join(parts, "`")
+}
+
 func (s *site) member(name string, of *schema, required bool, depth int) (member, error) {
 	resolved, typeName := s.api.resolve(of)
 	m := member{Name: name, Type: s.typeOf(of), Required: required}
@@ -44,7 +58,7 @@ func (s *site) member(name string, of *schema, required bool, depth int) (member
 		text += fmt.Sprintf(" Default: `%v`.", resolved.Default)
 	}
 	var err error
-	if m.Text, err = s.inline(text); err != nil {
+	if m.Text, err = s.inline(markNames(text)); err != nil {
 		return m, err
 	}
 	for _, value := range resolved.Enum {

@@ -2,6 +2,7 @@ package docs_test
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"html/template"
 	"maps"
@@ -57,7 +58,7 @@ func (s *site) renderTag(p *page) error {
 	}
 	for _, tag := range s.api.Tags {
 		if tag.Name == p.Tag && len(tag.Description) < maxIntroduction {
-			introduction, err := s.renderMarkdown(&page{}, tag.Description)
+			introduction, err := s.renderMarkdown(&page{}, markNames(tag.Description))
 			if err != nil {
 				return err
 			}
@@ -82,7 +83,7 @@ func (s *site) renderTag(p *page) error {
 	var records []record
 	for _, name := range s.recordsOf(p.Tag) {
 		described, _ := s.api.resolve(s.api.Components.Schemas[name])
-		text, err := s.inline(described.Description)
+		text, err := s.inline(markNames(described.Description))
 		if err != nil {
 			return err
 		}
@@ -167,7 +168,7 @@ func (s *site) endpoint(op *operation) (endpoint, error) {
 		e.Scopes = append(e.Scopes, scope["bearer"]...)
 	}
 	var err error
-	if e.Text, err = s.inline(op.Description); err != nil {
+	if e.Text, err = s.inline(markNames(op.Description)); err != nil {
 		return e, err
 	}
 	for _, p := range op.Parameters {
@@ -180,7 +181,7 @@ func (s *site) endpoint(op *operation) (endpoint, error) {
 			return e, err
 		}
 		if p.Description != "" {
-			m.Text, err = s.inline(p.Description)
+			m.Text, err = s.inline(markNames(p.Description))
 		}
 		if e.Parameters = append(e.Parameters, m); err != nil {
 			return e, err
@@ -222,11 +223,12 @@ func (s *site) errorsOf(op *operation) (all []statusErrors) {
 	return all
 }
 
-// examples returns the examples of a body.
+// examples returns the examples of a body, the shortest first.
 func (s *site) examples(body media, language string) (all []sample) {
 	for _, name := range slices.Sorted(maps.Keys(body.Examples)) {
 		all = append(all, sample{body.Examples[name].Summary, language, s.api.formatExample(body.Examples[name].Value, body.Schema)})
 	}
+	slices.SortStableFunc(all, func(a, b sample) int { return cmp.Compare(len(a.Code), len(b.Code)) })
 	if body.Example != nil {
 		all = append(all, sample{"", language, s.api.formatExample(body.Example, body.Schema)})
 	}

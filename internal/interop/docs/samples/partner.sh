@@ -91,6 +91,7 @@ done
 
 HOOKS=http://127.0.0.1:9/hooks
 # docs: webhooks
+: "${HOOKS:?}" # the address of your receiver
 ENDPOINT=$(api "$BASE/v1/webhook_endpoints" -d '{
   "url": "'"$HOOKS"'",
   "event_types": ["*"]}')
