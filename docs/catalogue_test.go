@@ -111,6 +111,6 @@ func (s *site) writeArguments(out *strings.Builder, schema *ast.Schema, field *a
 		}
 		fmt.Fprintf(out, `<div><dt><code>%s</code> <span class="type">%s</span></dt><dd>%s</dd></div>`, a.name, a.kind, text)
 	}
-	fmt.Fprintf(out, `<div><dt><span class="type">returns %s</span></dt></div></dl>`, field.Type)
+	fmt.Fprintf(out, `<div><dt>Returns <code>%s</code></dt></div></dl>`, field.Type)
 	return nil
 }

@@ -35,7 +35,7 @@ func (s *site) members(of *schema, depth int, isAnswer bool) (all []member, err 
 }
 
 // memberName is the name of a member, a parameter or a code in a sentence.
-var memberName = regexp.MustCompile(`(^|[\s(])([a-z]+(?:_[a-z0-9]+)+)\b`)
+var memberName = regexp.MustCompile(`(^|[\s(])([a-z]+(?:_[a-z0-9]+)+(?:\.[a-z_]+)?|(?:claim|payout|policy|quote)\.[a-z_]+)\b`)
 
 // markNames writes the names of members in a description as code. Clients of the OpenAPI
 // document show descriptions as plain text, so they are written without marks.

@@ -15,7 +15,7 @@ node_modules/.bin/tsc --project docs
 mkdir -p docs/generated
 go build -C client-go -o ../docs/generated/samples ./samples
 
-exec ./with-parapet timeout 580 sh -eu -c '
+exec ./with-parapet timeout 1800 sh -eu -c '
 	BASE=$(echo "$PARAPET" | jq -r .base_url)
 	CLIENT_ID=$(echo "$PARAPET" | jq -r ".clients[0].client_id")
 	CLIENT_SECRET=$(echo "$PARAPET" | jq -r ".clients[0].client_secret")
