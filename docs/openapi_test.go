@@ -85,6 +85,7 @@ type schema struct {
 const (
 	schemaPrefix = "#/components/schemas/"
 	jsonType     = "application/json"
+	problemType  = "application/problem+json"
 )
 
 // loadDocument reads the OpenAPI document.
@@ -128,6 +129,14 @@ func (d *document) operations(tag string) (all []*operation) {
 	}
 	slices.SortStableFunc(all, func(a, b *operation) int { return cmp.Compare(count[resource(b)], count[resource(a)]) })
 	return all
+}
+
+// response returns the response that a reference names.
+func (d *document) response(r *response) *response {
+	if name, isRef := strings.CutPrefix(r.Ref, "#/components/responses/"); isRef {
+		return d.Components.Responses[name]
+	}
+	return r
 }
 
 // resolve returns the schema that a reference names, and its name. A schema that may also be

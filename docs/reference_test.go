@@ -212,11 +212,7 @@ func bodyOf(r *response) (media, bool) {
 // errorsOf returns the error codes of an operation by status.
 func (s *site) errorsOf(op *operation) (all []statusErrors) {
 	for _, status := range slices.Sorted(maps.Keys(op.Responses)) {
-		r := op.Responses[status]
-		if name, isRef := strings.CutPrefix(r.Ref, "#/components/responses/"); isRef {
-			r = s.api.Components.Responses[name]
-		}
-		if problem, exists := r.Content["application/problem+json"]; exists {
+		if problem, exists := s.api.response(op.Responses[status]).Content[problemType]; exists {
 			all = append(all, statusErrors{status, slices.Sorted(maps.Keys(problem.Examples))})
 		}
 	}

@@ -5,6 +5,7 @@ import (
 	"html/template"
 	"io/fs"
 	"regexp"
+	"sort"
 	"strings"
 
 	"parapet/internal/errormap"
@@ -70,8 +71,10 @@ func (s *site) renderErrors(p *page) error {
 	for _, piece := range splitFile(string(content)) {
 		texts[piece.heading] = piece.text
 	}
+	codes := errormap.Codes()
+	sort.SliceStable(codes, func(i, j int) bool { return errormap.MeaningOf(codes[i]).Status < errormap.MeaningOf(codes[j]).Status })
 	var list strings.Builder
-	for _, code := range errormap.Codes() {
+	for _, code := range codes {
 		_, text, found := strings.Cut(texts[string(code)], "\n")
 		if !found {
 			return fmt.Errorf("%s has no section for the error %s", p.Errors, code)
@@ -96,6 +99,42 @@ func (s *site) errorPage(code string, meaning errormap.Meaning, text string) (*p
 		repeat = "The same request can succeed later: send it again after the seconds that Retry-After names."
 	}
 	body, err := s.renderMarkdown(p, text)
+	body += s.errorExample(p, code)
 	p.Body = template.HTML(fmt.Sprintf("<p class=\"lead\">%s.</p><dl class=\"facts\"><div><dt>Status</dt><dd>%d</dd></div><div><dt>retryable</dt><dd>%t. %s</dd></div></dl>", template.HTMLEscapeString(meaning.Title), meaning.Status, meaning.Retryable, repeat)) + body //nolint:gosec // of the source tree
 	return p, err
+}
+
+// maxListed is the number of operations from which an error is one of all operations, so
+// that a list says nothing.
+const maxListed = 15
+
+// errorExample shows a problem document of the code, and which operations answer it.
+func (s *site) errorExample(p *page, code string) template.HTML {
+	var example any
+	var operations strings.Builder
+	count := 0
+	for _, tag := range s.api.Tags {
+		for _, op := range s.api.operations(tag.Name) {
+			for _, r := range op.Responses {
+				r = s.api.response(r)
+				if found, exists := r.Content[problemType].Examples[code]; exists {
+					example = found.Value
+					count++
+					fmt.Fprintf(&operations, "<li><code>%s /v1%s</code></li>", op.Method, op.Path)
+				}
+			}
+		}
+	}
+	if count == 0 {
+		return "" // of GraphQL only
+	}
+	add := func(id, title, html string) template.HTML {
+		p.Headings = append(p.Headings, heading{ID: id, Text: title, Level: 2})
+		return template.HTML(fmt.Sprintf(`<h2 id="%s"><a class="anchor" href="#%[1]s">%s</a></h2>%s`, id, title, html)) //nolint:gosec // of the source tree
+	}
+	shown := add("example", "An example", string(codeBlock("json", s.api.formatExample(example, s.api.Components.Schemas["Problem"]))))
+	if count < maxListed {
+		shown += add("operations", "Operations that answer it", "<ul>"+operations.String()+"</ul>")
+	}
+	return shown
 }

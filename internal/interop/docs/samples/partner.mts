@@ -4,8 +4,10 @@
 const { BASE, CLIENT_ID, CLIENT_SECRET } = process.env;
 
 async function getToken(): Promise<string> {
-  const resource = await (await fetch(`${BASE}/.well-known/oauth-protected-resource`)).json();
-  const issuer = await (await fetch(`${resource.authorization_servers[0]}/.well-known/openid-configuration`)).json();
+  const read = async (url: string) => (await fetch(url)).json();
+  const resource = await read(`${BASE}/.well-known/oauth-protected-resource`);
+  const [server] = resource.authorization_servers;
+  const issuer = await read(`${server}/.well-known/openid-configuration`);
   const answer = await fetch(issuer.token_endpoint, {
     method: "POST",
     headers: { Authorization: "Basic " + btoa(`${CLIENT_ID}:${CLIENT_SECRET}`) },
@@ -16,15 +18,19 @@ async function getToken(): Promise<string> {
 
 const token = await getToken();
 
-async function call(method: string, path: string, body?: object, headers = {}): Promise<any> {
+async function call(
+  method: string, path: string, body?: object, more = {},
+): Promise<any> {
+  const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
   const answer = await fetch(`${BASE}/v1${path}`, {
     method,
-    headers: { Authorization: `Bearer ${token}`, "Content-Type": "application/json", ...headers },
+    headers: { ...headers, ...more },
     body: body ? JSON.stringify(body) : null,
   });
   const record = await answer.json();
-  if (!answer.ok) throw Object.assign(new Error(`${record.code}: ${record.detail}`), { problem: record, answer });
-  return record;
+  if (answer.ok) return record;
+  const error = new Error(`${record.code}: ${record.detail}`);
+  throw Object.assign(error, { problem: record, answer });
 }
 
 const products = await call("GET", "/products");
@@ -118,12 +124,13 @@ import { createServer, type IncomingHttpHeaders } from "node:http";
 import { buffer } from "node:stream/consumers";
 import type { AddressInfo } from "node:net";
 
-function isGenuine(secret: string, headers: IncomingHttpHeaders, body: Buffer): boolean {
+function isGenuine(secret: string, headers: IncomingHttpHeaders, body: Buffer) {
   const sent = Number(headers["webhook-timestamp"]);
   if (!(Math.abs(Date.now() / 1000 - sent) <= 300)) return false;
   const key = Buffer.from(secret.replace("whsec_", ""), "base64");
-  const signed = createHmac("sha256", key).update(`${headers["webhook-id"]}.${sent}.`).update(body);
-  const mine = Buffer.from("v1," + signed.digest("base64"));
+  const signed = createHmac("sha256", key)
+    .update(`${headers["webhook-id"]}.${sent}.`).update(body).digest("base64");
+  const mine = Buffer.from("v1," + signed);
   return String(headers["webhook-signature"]).split(" ").map((one) => Buffer.from(one))
     .some((one) => one.length === mine.length && timingSafeEqual(one, mine));
 }
@@ -137,8 +144,9 @@ const server = createServer(async (request, response) => {
   received.push(genuine ? JSON.parse(body.toString()).type : "refused");
 });
 await new Promise<void>((done) => server.listen(0, "127.0.0.1", done));
+const { port } = server.address() as AddressInfo;
 endpoint = await call("POST", "/webhook_endpoints", {
-  url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/hooks`, // https in production
+  url: `http://127.0.0.1:${port}/hooks`, // https in production
   event_types: ["*"],
 });
 // The first event says that the endpoint is enabled.
@@ -149,7 +157,7 @@ server.closeAllConnections();
 server.close();
 
 // docs: errors
-async function callSafely(path: string, body: object, key: string): Promise<any> {
+async function callSafely(path: string, body: object, key: string) {
   for (let attempt = 0; attempt < 6; attempt++) {
     try {
       return await call("POST", path, body, { "Idempotency-Key": key });
@@ -163,7 +171,8 @@ async function callSafely(path: string, body: object, key: string): Promise<any>
 }
 
 try {
-  await callSafely("/quotes", { product: "quake-circle", context: { partner: "acme", term: "1 year" } }, "quote-4711");
+  const context = { partner: "acme", term: "1 year" };
+  await callSafely("/quotes", { product: "quake-circle", context }, "quote-4711");
 } catch (error: any) {
   console.log(error.message, error.problem.errors);
 }

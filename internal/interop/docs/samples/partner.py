@@ -12,7 +12,8 @@ def fetch(url, data=None, headers={}, method=None):
 
 def get_token():
     resource = fetch(BASE + "/.well-known/oauth-protected-resource")
-    issuer = fetch(resource["authorization_servers"][0] + "/.well-known/openid-configuration")
+    server = resource["authorization_servers"][0]
+    issuer = fetch(server + "/.well-known/openid-configuration")
     client = os.environ["CLIENT_ID"] + ":" + os.environ["CLIENT_SECRET"]
     form = urllib.parse.urlencode({"grant_type": "client_credentials"}).encode()
     basic = "Basic " + base64.b64encode(client.encode()).decode()
@@ -116,7 +117,8 @@ def is_genuine(secret, headers, body):
     key = base64.b64decode(secret.removeprefix("whsec_"))
     signed = f"{headers['webhook-id']}.{sent}.".encode() + body
     mine = "v1," + base64.b64encode(hmac.digest(key, signed, hashlib.sha256)).decode()
-    return any(hmac.compare_digest(mine, one) for one in headers["webhook-signature"].split())
+    given = headers["webhook-signature"].split()
+    return any(hmac.compare_digest(mine, one) for one in given)
 
 class Receiver(http.server.BaseHTTPRequestHandler):
     def do_POST(self):
@@ -146,14 +148,16 @@ def call_safely(path, body, key):
         except urllib.error.HTTPError as answer:
             problem = json.load(answer)
             if not problem["retryable"]:
-                raise ValueError(f"{problem['code']}: {problem['detail']}", problem.get("errors"))
+                raise ValueError(
+                    f"{problem['code']}: {problem['detail']}", problem.get("errors"))
             time.sleep(int(answer.headers.get("Retry-After", 1)))
         except OSError:  # no answer came: the key makes it safe to repeat
             time.sleep(2 ** attempt)
     raise TimeoutError("the API does not answer")
 
 try:
-    call_safely("/quotes", {"product": "quake-circle", "context": {"partner": "acme", "term": "1 year"}}, "quote-4711")
+    context = {"partner": "acme", "term": "1 year"}
+    call_safely("/quotes", {"product": "quake-circle", "context": context}, "quote-4711")
 except ValueError as error:
     print(error)
 # docs: end

@@ -12,7 +12,8 @@ TOKEN=$(curl -s "$TOKEN_URL" -u "$CLIENT_ID:$CLIENT_SECRET" \
   -d grant_type=client_credentials | jq -r .access_token)
 
 api() {
-  curl -s -H "Authorization: Bearer $TOKEN" -H 'Content-Type: application/json' "$@"
+  curl -s -H "Authorization: Bearer $TOKEN" \
+    -H 'Content-Type: application/json' "$@"
 }
 api "$BASE/v1/products" | jq -r '.data[].key'
 # docs: end
@@ -105,7 +106,8 @@ api "$BASE/v1/webhook_endpoints/$ENDPOINT_ID/deliveries" |
 # docs: errors
 STATUS=$(api -o answer.json -w '%{http_code}' "$BASE/v1/quotes" \
   -H 'Idempotency-Key: quote-4711' \
-  -d '{"product": "quake-circle", "context": {"partner": "acme", "term": "1 year"}}')
+  -d '{"product": "quake-circle",
+       "context": {"partner": "acme", "term": "1 year"}}')
 if [ "$STATUS" -ge 400 ]; then
   jq -r '"\(.code): \(.detail) (request \(.request_id))"' answer.json
   jq -r '.errors[]? | "  \(.pointer): \(.detail)"' answer.json
