@@ -51,6 +51,9 @@ func Apply(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 	if err := applyRiver(ctx, pool); err != nil {
 		return nil, fmt.Errorf("river migrations: %w", err)
 	}
+	if Check(ctx, pool) == nil {
+		return nil, saveTransitions(ctx, lock)
+	}
 	names, err := applyOwn(ctx, migrator)
 	if err != nil {
 		return nil, err
@@ -70,8 +73,15 @@ func Newest() (string, error) {
 }
 
 func applyRiver(ctx context.Context, pool *pgxpool.Pool) error {
-	if _, err := pool.Exec(ctx, "create schema if not exists "+pgx.Identifier{RiverSchema}.Sanitize()); err != nil {
+	// A role that owns nothing may find everything applied, but may create nothing.
+	var created bool
+	if err := pool.QueryRow(ctx, "select to_regnamespace($1) is not null", RiverSchema).Scan(&created); err != nil {
 		return err
+	}
+	if !created {
+		if _, err := pool.Exec(ctx, "create schema "+pgx.Identifier{RiverSchema}.Sanitize()); err != nil {
+			return err
+		}
 	}
 	migrator, err := rivermigrate.New(riverpgxv5.New(pool), &rivermigrate.Config{Schema: RiverSchema})
 	if err != nil {

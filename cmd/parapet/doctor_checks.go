@@ -21,6 +21,7 @@ import (
 	"parapet/jobs/fetch"
 	"parapet/migrations"
 	"parapet/model"
+	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
@@ -57,6 +58,9 @@ func (c *checker) checkDatabase(ctx context.Context) bool {
 	var err error
 	if c.db, err = store.Open(ctx, c.settings.DatabaseURL, 2); err == nil {
 		err = c.db.Pool.Ping(ctx)
+	}
+	if err == nil {
+		err = dbconn.RequireSession(ctx, c.settings.DatabaseURL)
 	}
 	if err != nil {
 		c.addResult("database", checkFail, hidePassword(err, c.settings.DatabaseURL), "Check that DATABASE_URL names a Postgres that runs, that this machine may reach it, and the password.")

@@ -16,6 +16,7 @@ import (
 	"parapet/internal/proxy"
 	"parapet/jobs/rail"
 	"parapet/migrations"
+	"parapet/model/dbconn"
 	"parapet/model/kernel/store"
 )
 
@@ -54,16 +55,8 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 		return err
 	}
 	defer a.closeAll()
-	if err := migrations.Check(ctx, a.db.Pool); err != nil {
+	if err := a.requireOurDatabase(ctx); err != nil {
 		return err
-	}
-	rehearses, err := a.service.IsRehearsal(ctx)
-	if err != nil {
-		return err
-	}
-	if rehearses && !s.Rehearsal {
-		return errors.New("this database belongs to the development stack: its clock may be shifted and its history replayed; " +
-			"serve another one, or allow rehearsals with PARAPET_REHEARSAL=true")
 	}
 	held, err := a.service.Products.PublishShipped(ctx)
 	if err != nil {
@@ -95,8 +88,29 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 			return errors.Join(fmt.Errorf("PARAPET_METRICS_LISTEN: %w", err), listener.Close())
 		}
 	}
+	go a.warnOfIssuers(ctx)
 	log.Info("serving", "address", listener.Addr().String(), "roles", s.Roles)
 	return a.serveAndWork(ctx, secure, metrics)
+}
+
+// requireOurDatabase returns an error unless this process may serve the database: it has
+// sessions, the schema of this release, and no rehearsals unless they are allowed.
+func (a *app) requireOurDatabase(ctx context.Context) error {
+	if err := dbconn.RequireSession(ctx, a.settings.DatabaseURL); err != nil {
+		return err
+	}
+	if err := migrations.Check(ctx, a.db.Pool); err != nil {
+		return err
+	}
+	rehearses, err := a.service.IsRehearsal(ctx)
+	if err != nil {
+		return err
+	}
+	if rehearses && !a.settings.Rehearsal {
+		return errors.New("this database belongs to the development stack: its clock may be shifted and its history replayed; " +
+			"serve another one, or allow rehearsals with PARAPET_REHEARSAL=true")
+	}
+	return nil
 }
 
 // isDevelopmentStack reports whether parapet dev runs: serve refuses its loopback targets.
@@ -154,6 +168,9 @@ func runMigrate(ctx context.Context, out io.Writer) error {
 func (s settings) migrate(ctx context.Context, out io.Writer) error {
 	if s.DatabaseURL == "" {
 		return errors.New("DATABASE_URL is missing: the address of the Postgres to migrate")
+	}
+	if err := dbconn.RequireSession(ctx, s.DatabaseURL); err != nil {
+		return err
 	}
 	db, err := store.Open(ctx, s.DatabaseURL, 4)
 	if err != nil {

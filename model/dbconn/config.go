@@ -35,9 +35,7 @@ func Config(url string, options ...Option) (*pgxpool.Config, error) {
 	}
 	boundConnects(&config.ConnConfig.Config)
 	config.ConnConfig.RuntimeParams["timezone"] = "UTC"
-	config.ConnConfig.RuntimeParams["idle_in_transaction_session_timeout"] = "45s" // for a dead machine, not only a dead process
-	config.ConnConfig.RuntimeParams["jit"] = "off"                                 // compiling a list's statement takes longer than running it
-	config.AfterConnect = enableClientCheck
+	config.AfterConnect = prepareSession
 	for _, option := range options {
 		option(config)
 	}
@@ -58,10 +56,18 @@ func boundConnects(config *pgconn.Config) {
 	}
 }
 
-// enableClientCheck lets the server detect that a client died while a statement runs,
-// above all while it waits for a lock. Some servers (Postgres 14 on macOS) do not
-// support it.
-func enableClientCheck(ctx context.Context, conn *pgx.Conn) error {
+// sessionSettings end the transactions of a dead machine, not only of a dead process, and
+// leave out the compiler: compiling a list's statement takes longer than running it. They
+// are no startup parameters, because PgBouncer refuses those that it does not know.
+const sessionSettings = "set idle_in_transaction_session_timeout = '45s'; set jit = off"
+
+// prepareSession applies sessionSettings. It also lets the server detect that a client
+// died while a statement runs, above all while it waits for a lock; some servers (Postgres
+// 14 on macOS) do not support that.
+func prepareSession(ctx context.Context, conn *pgx.Conn) error {
+	if _, err := conn.PgConn().Exec(ctx, sessionSettings).ReadAll(); err != nil {
+		return err
+	}
 	_, err := conn.Exec(ctx, "set client_connection_check_interval = '5s'")
 	if refused := new(pgconn.PgError); errors.As(err, &refused) {
 		return nil

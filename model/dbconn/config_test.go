@@ -3,6 +3,7 @@ package dbconn_test
 import (
 	"context"
 	"net"
+	"strings"
 	"testing"
 	"time"
 
@@ -10,16 +11,28 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/dbconn"
+	"parapet/model/modeltest"
 )
 
 func TestSessionsUseUTCAndEndWithADeadProcess(t *testing.T) {
 	t.Parallel()
 	config, err := dbconn.Config("postgres://parapet@localhost/parapet?timezone=Asia/Taipei&jit=on")
 	require.NoError(t, err)
-	parameters := config.ConnConfig.RuntimeParams
-	require.Equal(t, []string{"UTC", "off", "45s"}, []string{parameters["timezone"], parameters["jit"], parameters["idle_in_transaction_session_timeout"]})
-	require.NotNil(t, config.AfterConnect)
+	require.Equal(t, map[string]string{"timezone": "UTC", "jit": "on"}, config.ConnConfig.RuntimeParams, "PgBouncer refuses other parameters of ours")
 	require.NotNil(t, config.ConnConfig.ValidateConnect, "a standby is refused")
+	address := modeltest.URL(t)
+	if strings.Contains(address, "?") {
+		address += "&jit=on"
+	}
+	config, err = dbconn.Config(address)
+	require.NoError(t, err)
+	pool, err := pgxpool.NewWithConfig(t.Context(), config)
+	require.NoError(t, err)
+	defer pool.Close()
+	var settings [4]string
+	require.NoError(t, pool.QueryRow(t.Context(), "select current_setting('timezone'), current_setting('jit'), current_setting('idle_in_transaction_session_timeout'), current_setting('client_connection_check_interval')").
+		Scan(&settings[0], &settings[1], &settings[2], &settings[3]))
+	require.Equal(t, [4]string{"UTC", "off", "45s", "5s"}, settings)
 }
 
 func TestConnectTimeoutOfAnAddressIsKept(t *testing.T) {

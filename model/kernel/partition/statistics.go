@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/uptrace/bun"
-
 	"parapet/model/kernel/store"
 )
 
@@ -30,7 +28,7 @@ func AnalyzeGrown(ctx context.Context, tx *store.Tx) (int, error) {
 	if err != nil {
 		return 0, fmt.Errorf("find grown tables: %w", err)
 	}
-	if _, err := tx.NewRaw("analyze ?", bun.Ident(table)).Exec(ctx); err != nil {
+	if _, err := tx.NewRaw("select analyze_partitioned(?::regclass)", table).Exec(ctx); err != nil {
 		return 0, fmt.Errorf("collect statistics of %s: %w", table, err)
 	}
 	return 1, nil
