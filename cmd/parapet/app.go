@@ -52,8 +52,9 @@ type app struct {
 	service          *model.Service
 	handler          http.Handler
 	graphql          *graph.Handler
-	jobAdmin         *jobs.RiverUI           // nil without the operator UI
-	operatorHandlers map[string]http.Handler // the operators' pages
+	jobAdmin         *jobs.RiverUI               // nil without the operator UI
+	operatorHandlers map[string]http.Handler     // the operators' pages
+	checkIssuers     func(context.Context) error // whether the keys of all issuers are known
 	waiters          *gateway.Waiters
 	metrics          *metrics
 	tracer           trace.Tracer // nil without a collector
@@ -156,7 +157,12 @@ func (a *app) wireAPI() error {
 	if err != nil {
 		return err
 	}
-	a.handler = proxies.Handler(a.settings.crossOrigin(handler))
+	a.checkIssuers = verifier.Ready
+	compressed, err := compressResponses(handler)
+	if err != nil {
+		return err
+	}
+	a.handler = proxies.Handler(a.settings.crossOrigin(compressed))
 	return nil
 }
 
