@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	_ "golang.org/x/crypto/x509roots/fallback" // for containers that have no certificates of their own
 )
 
 // The groups of commands in the help.
@@ -47,7 +48,7 @@ func newRootCommand(out io.Writer) *cobra.Command {
 		commands  []*cobra.Command
 	}{
 		{groupStart, "Try it on this machine:", []*cobra.Command{newDemoCommand(), newDevCommand(), newListenCommand()}},
-		{groupServer, "Run the service:", []*cobra.Command{newInitCommand(), newServeCommand(), newMigrateCommand(), newConfigCommand(), newDoctorCommand(), newKeysCommand(), newRestoreCommand(), newVersionCommand()}},
+		{groupServer, "Run the service:", []*cobra.Command{newInitCommand(), newServeCommand(), newMigrateCommand(), newConfigCommand(), newDoctorCommand(), newHealthCommand(), newKeysCommand(), newBackupCommand(), newRestoreCommand(), newVersionCommand()}},
 		{groupOperate, "Operate it:", []*cobra.Command{newLoginCommand(), newLogoutCommand(), newOpsCommand(), newObserveCommand(), newRailCommand(), newStatementCommand(), newEraseCommand()}},
 		{groupProve, "Prove what it did:", []*cobra.Command{newVerifyReceiptCommand(), newVerifyEventsCommand()}},
 	} {
