@@ -17,7 +17,7 @@ var documentedPath = regexp.MustCompile("\\]\\(([^):#]+)\\)|`((?:\\.ci|cmd|conso
 // exist.
 func TestTreeHasTheFilesThatDocumentsName(t *testing.T) {
 	t.Parallel()
-	for _, name := range []string{"README.md", "CONTRIBUTING.md", "RUNBOOK.md"} {
+	for _, name := range []string{"README.md", "CONTRIBUTING.md", "RUNBOOK.md", "CHANGELOG.md", "SECURITY.md"} {
 		content, err := os.ReadFile("../../" + name)
 		require.NoError(t, err)
 		for _, match := range documentedPath.FindAllStringSubmatch(string(content), -1) {

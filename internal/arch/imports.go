@@ -152,7 +152,7 @@ func isWithin(path, prefix string) bool {
 // and build results are always allowed.
 var allowedNames = []string{
 	"cmd", "console", "docs", "graph", "internal", "jobs", "migrations", "model", "rest",
-	"CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "RUNBOOK.md", "go.mod", "go.sum", "gqlgen.yml",
+	"CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "Makefile", "README.md", "RUNBOOK.md", "SECURITY.md", "go.mod", "go.sum", "gqlgen.yml",
 	"bin", "node_modules", "parapet",
 }
 
