@@ -9,7 +9,7 @@ GO_TEST := go test -timeout=15m
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev build console test test/race test/prices test/interop mutants mutants/named chaos lint format generate verify bench bench/book bench/storm bench/compare book clean postgres
+.PHONY: help demo dev build console test test/race test/prices test/interop mutants mutants/named chaos lint format generate verify release bench bench/book bench/storm bench/compare book clean postgres
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z\/]+:.*## / { printf "  make %-14s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -63,19 +63,23 @@ chaos: postgres ## kill what sends events fifty times during 5,000 changes, what
 	go test -count=1 -timeout=60m -v -run='^TestStormSurvivesKills$$' ./cmd/parapet -kill-hits=100000 -storm-kills=20
 	go test -count=1 -timeout=90m -v -run='^TestNoEventIsLostWhileManyCommitInAnyOrder$$' ./model/events -relay-for=10m
 
+release: ## build the archives of a release into bin/release: the same bytes for the same commit (VERSION=1.2.3, PLATFORMS=linux/amd64)
+	@internal/tools/release bin/release $(PLATFORMS)
+
 lint: ## read the code for mistakes; the first run compiles the linter
 	$(LINT) run ./...
 
 format: ## format the code as lint wants it
 	$(LINT) fmt ./...
 
-generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples, the program of the page /verify, the documentation at /docs
+generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples, the program of the page /verify, the alarms as rules and as a dashboard, the documentation at /docs
 	go tool gqlgen generate
 	go test -count=1 -run='^TestEveryDescriptionIsWrittenOnce$$' ./rest -update # the document embeds them
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update # the story is held against it
 	go test -count=1 -run='^(TestGolden|TestEventCatalogue)$$' ./rest -update
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update
 	internal/tools/verifypage
+	go test -count=1 -run='^TestAlarmFilesFollowTheRunbook$$' ./cmd/parapet -update
 	go test -count=1 ./docs -update
 
 console: ## check and build the web console into console/dist; needs Node 20.19 or newer
@@ -84,6 +88,7 @@ console: ## check and build the web console into console/dist; needs Node 20.19 
 
 verify: postgres ## check that the generated documents, go.mod and the house rules are as committed
 	go test -count=1 -run='^(TestEveryDescriptionIsWrittenOnce|TestGolden|TestEventCatalogue|TestCommittedDocument|TestExamplesMatchTheirSchemas)$$' ./rest
+	go test -count=1 -run='^TestAlarmFilesFollowTheRunbook$$' ./cmd/parapet
 	go mod tidy -diff
 	internal/tools/verifypage --check
 	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); go tool gqlgen generate; \
