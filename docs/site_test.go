@@ -116,6 +116,9 @@ func (s *site) loadNavigation() error {
 // renderPages renders the body of each page.
 func (s *site) renderPages() error {
 	s.findRecords()
+	if err := s.checkComplete(); err != nil {
+		return err
+	}
 	for _, p := range slices.Clone(s.pages) {
 		if p.File != "" {
 			if err := s.renderFile(p); err != nil {
@@ -125,6 +128,31 @@ func (s *site) renderPages() error {
 		for _, render := range []func(*page) error{s.renderTag, s.renderErrors, s.renderSchema, s.renderCatalogue} {
 			if err := render(p); err != nil {
 				return fmt.Errorf("page %s: %w", p.Address(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// checkComplete returns an error for operations or a chapter that no page shows.
+func (s *site) checkComplete() error {
+	shown := map[string]bool{}
+	for _, p := range s.pages {
+		shown[p.Tag], shown[p.File], shown[p.Errors] = true, true, true
+	}
+	for _, tag := range s.api.Tags {
+		if len(s.api.operations(tag.Name)) > 0 && !shown[tag.Name] {
+			return fmt.Errorf("no page of docs/navigation.yaml shows the operations of the tag %q", tag.Name)
+		}
+	}
+	for _, pattern := range []string{"docs/*.md", "rest/*.md"} {
+		chapters, err := fs.Glob(s.root, pattern)
+		if err != nil {
+			return fmt.Errorf("find the chapters: %w", err)
+		}
+		for _, chapter := range chapters {
+			if !shown[chapter] {
+				return fmt.Errorf("no page of docs/navigation.yaml shows %s", chapter)
 			}
 		}
 	}

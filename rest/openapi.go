@@ -65,7 +65,8 @@ func (s *server) buildDocument() (*huma.OpenAPI, error) {
 			Title: "Parapet", Version: "1.0.0", Description: introduction + "\n" + hashesGuide,
 			License: &huma.License{Name: "Apache 2.0", Identifier: "Apache-2.0"},
 		},
-		Tags: tags,
+		Tags:         tags,
+		ExternalDocs: &huma.ExternalDocs{Description: "The documentation: guides, reference, errors, operation.", URL: s.BaseURL + "/docs"},
 		Components: &huma.Components{
 			Schemas: schemas, Responses: s.sharedProblemResponses(schemas), Headers: sharedHeaders(), Parameters: sharedParameters(),
 			SecuritySchemes: map[string]*huma.SecurityScheme{"bearer": {
