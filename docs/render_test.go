@@ -45,7 +45,8 @@ func (r *pageRenderer) renderCode(w util.BufWriter, source []byte, n ast.Node, e
 		line := block.Lines().At(i)
 		code.Write(line.Value(source))
 	}
-	_, _ = w.WriteString(string(codeBlock(info, strings.TrimRight(code.String(), "\n"))))
+	language, _, _ := strings.Cut(info, " ")
+	_, _ = w.WriteString(string(codeBlock(language, strings.TrimRight(code.String(), "\n"))))
 	return ast.WalkSkipChildren, nil
 }
 
