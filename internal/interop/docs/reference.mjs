@@ -33,15 +33,20 @@ const later = new Date(Date.now() + 48 * 3600_000).toISOString();
 const quote = (context = {}) => ask("/quotes", { ...cover, context: { ...cover.context, ...context } });
 const bind = async (context) => ask("/policies", { quote_id: (await quote(context)).id });
 
-// A policy with a claim that was paid, and every record around it.
-const policy = await bind();
-await ask("/payout_methods", { policy_id: policy.id, type: "iban", currency: "USD", iban: { iban: "DE89370400440532013000" }, beneficiary: { name: "Lin Mei-hua", country: "TW" } });
-const observation = await ask("/observations", { ...quake, source_event_id: "us1000chhc", occurred_at: policy.effective_at }, "source");
-const claim = await until("the claim", async () => {
-	const [brief] = (await ask(`/policies/${policy.id}`)).claims;
-	const found = brief && await ask(`/claims/${brief.id}`);
-	return found?.payouts[0]?.released_at && found;
-});
+// paid binds a policy with an account, reports an earthquake and waits until the claim is
+// paid.
+async function paid(report) {
+	const policy = await bind();
+	await ask("/payout_methods", { policy_id: policy.id, type: "iban", currency: "USD", iban: { iban: "DE89370400440532013000" }, beneficiary: { name: "Lin Mei-hua", country: "TW" } });
+	const observation = await report(policy);
+	const claim = await until("the claim", async () => {
+		const [brief] = (await ask(`/policies/${policy.id}`)).claims;
+		const found = brief && await ask(`/claims/${brief.id}`);
+		return found?.payouts[0]?.released_at && found;
+	});
+	return { policy, observation, claim };
+}
+const { policy, observation, claim } = await paid((policy) => ask("/observations", { ...quake, source_event_id: "us1000chhc", occurred_at: policy.effective_at }, "source"));
 const attachment = await ask(`/claims/${claim.id}/attachments`, { file_name: "note.txt", content_type: "text/plain", content_base64: "bm90ZQ==" });
 const [method] = (await ask(`/claims/${claim.id}/payout-methods`)).data;
 const [event] = (await ask("/events?after_sequence=0&limit=1")).data;
@@ -56,6 +61,13 @@ const prepared = {
 	"Cancel a policy": async () => ({ POLICY_ID: (await bind({ starts_at: later })).id }),
 	"Withdraw a claim": async () => ({ CLAIM_ID: (await ask("/claims", { policy_id: policy.id, description: "The sign fell down." })).id }),
 };
+const rehearsed = async () => {
+	const { claim } = await paid((policy) => ask("/sandbox/observations", { ...quake, source_event_id: `rehearsal-${policy.id}`, occurred_at: policy.effective_at }));
+	return { PAYOUT_ID: claim.payouts[0].id };
+};
+for (const title of ["Settle a payout", "Return a payout", "Report another amount"]) prepared[title] = rehearsed;
+prepared["Read a run"] = async () => ({ RUN_ID: (await ask("/sandbox/runs")).data[0].id });
+prepared["Send a wrong signature"] = () => endpoint();
 async function endpoint() {
 	const created = await ask("/webhook_endpoints", { url: "http://127.0.0.1:9/hooks", event_types: ["*"] });
 	const [delivery] = await until("a delivery", async () => {
@@ -65,19 +77,24 @@ async function endpoint() {
 	return { ENDPOINT_ID: created.id, DELIVERY_ID: delivery.id };
 }
 
+// These come last, because they change what others need.
+const last = ["Read a run", "End open records", "Move the clock"];
 let commands = 0;
 const pages = [...new Set((await (await fetch(`${base}/docs/search.json`)).json()).map(([address]) => address.split("#")[0]))];
+const operations = [];
 for (const address of pages.filter((page) => page.startsWith("/docs/rest/"))) {
-	for (const { title, scope, status, samples } of parse(await (await fetch(base + address)).text())) {
-		for (const sample of samples) {
-			const own = { QUOTE_ID: (await quote()).id, ...(address.endsWith("/webhooks") ? await endpoint() : {}), ...await prepared[title]?.() };
-			const env = { ...process.env, ...values, ...own, BASE: base, TOKEN: tokenOf(scope === "observations:write" ? "source" : "acme") };
-			const answer = execFileSync("sh", ["-euc", `curl() { command curl -w '\\n%{http_code}' "$@"; }\n${sample}`], { env, encoding: "utf8", maxBuffer: 1 << 26 });
-			const got = answer.slice(answer.lastIndexOf("\n") + 1);
-			assert(got === status || got === "200" && status === "201", `${address}, ${title}: ${got}, not ${status}\n${sample}\n${answer}`);
-			commands++;
-			if (address.endsWith("/webhooks") && title !== "Delete a webhook endpoint") execFileSync("curl", ["-sf", "-X", "DELETE", "-H", `Authorization: Bearer ${env.TOKEN}`, `${base}/v1/webhook_endpoints/${own.ENDPOINT_ID}`]);
-		}
+	for (const operation of parse(await (await fetch(base + address)).text())) operations.push({ address, ...operation });
+}
+operations.sort((a, b) => last.indexOf(a.title) - last.indexOf(b.title));
+for (const { address, title, scope, status, samples } of operations) {
+	for (const sample of samples) {
+		const own = { QUOTE_ID: (await quote()).id, ...(address.endsWith("/webhooks") ? await endpoint() : {}), ...await prepared[title]?.() };
+		const env = { ...process.env, ...values, ...own, BASE: base, TOKEN: tokenOf(scope === "observations:write" ? "source" : "acme") };
+		const answer = execFileSync("sh", ["-euc", `curl() { command curl -w '\\n%{http_code}' "$@"; }\n${sample}`], { env, encoding: "utf8", maxBuffer: 1 << 26 });
+		const got = answer.slice(answer.lastIndexOf("\n") + 1);
+		assert(got === status || got === "200" && status === "201", `${address}, ${title}: ${got}, not ${status}\n${sample}\n${answer}`);
+		commands++;
+		if (address.endsWith("/webhooks") && title !== "Delete a webhook endpoint") execFileSync("curl", ["-sf", "-X", "DELETE", "-H", `Authorization: Bearer ${env.TOKEN}`, `${base}/v1/webhook_endpoints/${own.ENDPOINT_ID}`]);
 	}
 }
 assert(commands > 60, `only ${commands} commands`);
