@@ -12,6 +12,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"parapet/console"
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/model/claims"
@@ -64,6 +65,9 @@ Next:
 		return err
 	}
 	if err := s.printInfo(out, false); err != nil {
+		return err
+	}
+	if _, err := fmt.Fprintf(out, "\nSee it in the console: %s%s, as acme or as operator.\n", s.info.BaseURL, console.Path); err != nil {
 		return err
 	}
 	return s.waitUntilDone(ctx)
