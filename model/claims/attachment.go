@@ -148,7 +148,7 @@ func insertAttachment(ctx context.Context, tx *store.Tx, claim uuid.UUID, key, d
 	if err := checkAttachmentLimit(ctx, tx, on); err != nil {
 		return nil, err
 	}
-	if err := tx.CompleteUpload(ctx, key); err != nil {
+	if err := CompleteUpload(ctx, tx, key); err != nil {
 		return nil, err
 	}
 	row := &attachmentRow{

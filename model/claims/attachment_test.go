@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims"
+	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
@@ -212,6 +213,35 @@ func TestFailedAttachmentLeavesNoFile(t *testing.T) {
 	_, content, err := b.Service.Claims.OpenAttachment(t.Context(), b.Acme, claim.ID, kept.ID)
 	require.NoError(t, err)
 	require.NoError(t, content.Close())
+}
+
+func TestFileIsDeletedWhenItsUploadNeverCompletes(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	inTx := func(change func(context.Context, *store.Tx) error) error {
+		return b.Service.Claims.InTx(t.Context(), actor.System(), change)
+	}
+	_, err := b.DB.Pool.Exec(t.Context(), `insert into pending_uploads select 'old-' || i, now() - interval '24 hours 1 second' from generate_series(1, $1) as i`, store.SweepBatchSize+1)
+	require.NoError(t, err)
+	_, err = b.DB.Pool.Exec(t.Context(), "insert into pending_uploads values ('new', now() - interval '23 hours 59 minutes')")
+	require.NoError(t, err)
+	for _, want := range []int{store.SweepBatchSize, 1, 0} {
+		require.NoError(t, inTx(func(ctx context.Context, tx *store.Tx) error {
+			n, err := claims.DeleteOrphanFiles(ctx, tx)
+			require.Equal(t, want, n)
+			require.Equal(t, want > 0, len(tx.Jobs) == 1)
+			if want > 0 {
+				require.Len(t, tx.Jobs[0].(store.DeleteFiles).Keys, want)
+			}
+			return err
+		}))
+	}
+	complete := func() error {
+		return inTx(func(ctx context.Context, tx *store.Tx) error { return claims.CompleteUpload(ctx, tx, "new") })
+	}
+	require.NoError(t, complete())
+	require.ErrorContains(t, complete(), "the file was given up")
+	require.ErrorContains(t, inTx(func(ctx context.Context, tx *store.Tx) error { return claims.CompleteUpload(ctx, tx, "old-1") }), "the file was given up")
 }
 
 // A file that the sweep scheduled for deletion cannot get a record.

@@ -12,6 +12,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/sums"
 	"parapet/model/money"
 )
 
@@ -116,7 +117,7 @@ func (v *ledgerQuery) sumBalances(ctx context.Context, db bun.IDB, byPartner boo
 	}
 	balances := make([]Balance, len(rows))
 	for i, row := range rows {
-		in := store.MoneyConverter{Currency: row.Currency}
+		in := sums.Converter{Currency: row.Currency}
 		balances[i] = Balance{
 			Account: row.Account, Partner: row.Partner, Entries: row.Entries,
 			Debits: in.ToMoney(row.Debits), Credits: in.ToMoney(row.Credits), Balance: in.ToMoney(row.Debits.Sub(row.Credits)),

@@ -10,6 +10,7 @@ import (
 
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/sums"
 	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
@@ -117,7 +118,7 @@ func (p *Portfolio) bookQuery(by []Dimension) (*bun.SelectQuery, error) {
 }
 
 func (r *bookRow) toRecord() (wire.BookLine, error) {
-	in := store.MoneyConverter{Currency: r.Currency}
+	in := sums.Converter{Currency: r.Currency}
 	line := wire.BookLine{
 		Product: r.Product, Partner: r.Partner, Currency: r.Currency, Cell: r.toCell(),
 		PoliciesInForce: r.InForce, LimitAtRisk: in.ToMoney(r.AtRisk), PremiumInForce: in.ToMoney(r.PremiumInForce),

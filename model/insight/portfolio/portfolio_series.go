@@ -13,6 +13,7 @@ import (
 	"parapet/model/claims"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/sums"
 	"parapet/model/wire"
 )
 
@@ -159,7 +160,7 @@ func (s *bucketSum) toRecord(currency string) (wire.SeriesPoint, error) {
 	if s == nil {
 		s = new(bucketSum)
 	}
-	in := store.MoneyConverter{Currency: currency}
+	in := sums.Converter{Currency: currency}
 	point := wire.SeriesPoint{
 		PoliciesBound: s.bound, PremiumWritten: in.ToMoney(s.written), ClaimsOpened: s.opened,
 		ClaimsApproved: in.ToMoney(s.approved), PayoutsReleased: in.ToMoney(s.released), LossRatio: lossRatio(s.incurred, s.written),

@@ -10,6 +10,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/sums"
 	"parapet/model/wire"
 )
 
@@ -43,7 +44,7 @@ func (p *Portfolio) sumByStatus(ctx context.Context, q *bun.SelectQuery) ([]wire
 	}
 	figures := make([]wire.StatusFigure, 0, len(rows))
 	for _, row := range rows {
-		in := store.MoneyConverter{Currency: row.Currency}
+		in := sums.Converter{Currency: row.Currency}
 		figures = append(figures, wire.StatusFigure{Status: row.Status, Count: row.Count, Amount: in.ToMoney(row.Amount)})
 		if in.Err != nil {
 			return nil, in.Err
@@ -83,7 +84,7 @@ func (p *Portfolio) Doubt(ctx context.Context) ([]wire.DoubtFigure, error) {
 	}
 	figures := make([]wire.DoubtFigure, 0, len(rows))
 	for _, row := range rows {
-		in := store.MoneyConverter{Currency: row.Currency}
+		in := sums.Converter{Currency: row.Currency}
 		figure := wire.DoubtFigure{Status: row.Status, OlderThan: doubtAges[row.Age].name, Count: row.Count, Amount: in.ToMoney(row.Amount)}
 		if row.Age+1 < len(doubtAges) {
 			figure.Under = &doubtAges[row.Age+1].name

@@ -10,6 +10,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/sums"
 	"parapet/model/wire"
 )
 
@@ -139,7 +140,7 @@ func (r *row) addTo(p *wire.OccurrenceProgress) error {
 	if p.HasMore = len(p.Lines) == MaxLines; p.HasMore || r.Partner == nil {
 		return nil
 	}
-	in := store.MoneyConverter{Currency: *r.Currency}
+	in := sums.Converter{Currency: *r.Currency}
 	p.Lines = append(p.Lines, wire.ProgressLine{
 		Partner: *r.Partner, Currency: *r.Currency, Candidates: r.Candidates, Decided: r.Candidates - r.Undecided, ClaimsOpened: r.ClaimsOpened,
 		Owed: in.ToMoney(r.Owed), Pending: in.ToMoney(r.Pending), Blocked: in.ToMoney(r.Blocked), Released: in.ToMoney(r.Released),

@@ -15,6 +15,7 @@ import (
 	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/sums"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -105,7 +106,7 @@ type currencyExposure struct {
 
 type exposureBand struct {
 	claims        int
-	owed, payable store.AmountSum
+	owed, payable sums.Amount
 }
 
 // bandEdges divide the factors, shares of the limit, into quarters.

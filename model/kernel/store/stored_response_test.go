@@ -151,32 +151,6 @@ func TestAuditSubjectIsTheRecordOfTheResponse(t *testing.T) {
 	require.Equal(t, []string{"pay_1", "unnamed"}, []string{subject, operation})
 }
 
-func TestFileIsDeletedWhenItsUploadNeverCompletes(t *testing.T) {
-	t.Parallel()
-	s, db := openNotes(t)
-	_, err := db.Pool.Exec(t.Context(), `insert into pending_uploads select 'old-' || i, now() - interval '24 hours 1 second' from generate_series(1, $1) as i`, store.SweepBatchSize+1)
-	require.NoError(t, err)
-	_, err = db.Pool.Exec(t.Context(), "insert into pending_uploads values ('new', now() - interval '23 hours 59 minutes')")
-	require.NoError(t, err)
-	for _, want := range []int{store.SweepBatchSize, 1, 0} {
-		require.NoError(t, inTx(t, s, func(ctx context.Context, tx *store.Tx) error {
-			n, err := store.DeleteOrphanFiles(ctx, tx)
-			require.Equal(t, want, n)
-			require.Equal(t, want > 0, len(tx.Jobs) == 1)
-			if want > 0 {
-				require.Len(t, tx.Jobs[0].(store.DeleteFiles).Keys, want)
-			}
-			return err
-		}))
-	}
-	complete := func() error {
-		return inTx(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.CompleteUpload(ctx, "new") })
-	}
-	require.NoError(t, complete())
-	require.ErrorContains(t, complete(), "the file was given up")
-	require.ErrorContains(t, inTx(t, s, func(ctx context.Context, tx *store.Tx) error { return tx.CompleteUpload(ctx, "old-1") }), "the file was given up")
-}
-
 func TestResponsesAreStoredCompressedWhereEveryReleaseReadsThem(t *testing.T) {
 	t.Parallel()
 	for _, minimum := range []int{23, 24} {

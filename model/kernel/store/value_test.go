@@ -16,6 +16,7 @@ import (
 
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/sums"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 )
@@ -134,7 +135,7 @@ func TestParseIDsReturnsValidIDsOnce(t *testing.T) {
 
 func TestSumsAboveSixtyFourBitsAreErrors(t *testing.T) {
 	t.Parallel()
-	var sum store.AmountSum
+	var sum sums.Amount
 	sum.AddAmount(math.MaxInt64)
 	total, err := sum.ToMinorUnits()
 	require.NoError(t, err)
@@ -146,7 +147,7 @@ func TestSumsAboveSixtyFourBitsAreErrors(t *testing.T) {
 	_, err = sum.ToMinorUnits()
 	require.NoError(t, err, "only the result counts")
 
-	convert := store.MoneyConverter{Currency: "USD"}
+	convert := sums.Converter{Currency: "USD"}
 	require.Equal(t, money.New(7, "USD"), convert.ToMoney(decimal.NewFromInt(7)))
 	require.NoError(t, convert.Err)
 	convert.ToMoney(decimal.New(1, 30))
