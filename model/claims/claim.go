@@ -129,10 +129,30 @@ func (in *claimRelationColumns) toRelations(occurrenceID *uuid.UUID) ClaimRelati
 	return parts
 }
 
+// Conditions of claims that wait for an operator; ! is the claim. Sources decide the other
+// claims that are deferred. The index claims_to_decide_idx has the first one.
+const (
+	ToDecideSQL = `(!.status = 'opened' and !.origin = 'approval' or !.status = 'deferred' and (!.origin = 'approval'
+		or !.reason_codes && array['duplicate_event', 'evidence_needed', 'compliance_hold', 'operator_decision', 'sources_disagree', 'challenge_accepted']))`
+	ChallengedSQL = "!.id in (select claim_id from claim_challenges where status = 'open')"
+)
+
+// narrowToWaiting adds the conditions of claims that wait for an operator.
+func narrowToWaiting(_ context.Context, _ *store.Store, f store.Filter, w *store.WhereClause) (few bool, err error) {
+	if f.ToDecide {
+		w.AddFew("claims", ToDecideSQL)
+	}
+	if f.Challenged {
+		w.AddFew("claims", ChallengedSQL)
+	}
+	return f.ToDecide || f.Challenged, nil
+}
+
 var (
 	claims = &store.Collection[claimWithRelations, wire.Claim]{
 		Resource: store.ResourceClaim, Plural: "claims", RequiredScope: store.FixedScope(actor.ScopeClaimsRead), Statuses: store.StatusesOf(ClaimTransitions),
 		Index:    store.IndexByStatusAndProduct,
+		Narrow:   narrowToWaiting,
 		ToRecord: func(r *claimWithRelations) wire.Claim { return *r.ToRecord(r.toRelations(r.OccurrenceID)) },
 	}
 	claimsOfPolicies = &store.ChildCollection[claimWithRelations, wire.Claim]{

@@ -35,6 +35,22 @@ func (b Box) Widened(km float64) Box {
 	return box
 }
 
+// IsOnGlobe reports whether a box is one that a caller may give: on the globe, and with
+// West above East only where it crosses the antimeridian.
+func (b Box) IsOnGlobe() bool {
+	within := func(degrees, limit float64) bool { return degrees >= -limit && degrees <= limit } // false for NaN
+	return within(b.West, 180) && within(b.East, 180) && within(b.South, 90) && within(b.North, 90) && b.South <= b.North
+}
+
+// Unwrapped returns the box with West at most East, which reaches beyond 180 degrees when
+// the box crosses the antimeridian.
+func (b Box) Unwrapped() Box {
+	if b.West > b.East {
+		b.East += 360
+	}
+	return b
+}
+
 // PointBox returns the box of a single point.
 func PointBox(p Point) Box { return Box{p.Longitude, p.Latitude, p.Longitude, p.Latitude} }
 

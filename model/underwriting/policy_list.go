@@ -2,17 +2,51 @@ package underwriting
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"time"
 
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"parapet/model/hazard"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
+	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
 )
 
+// maxFewInBox is the largest number of policies in a box that are found by the index of
+// footprints. More of them lie close together in any other order too.
+const maxFewInBox = store.MaxTotal
+
+// narrowToBox adds the condition of the filter's box. Postgres cannot estimate how many
+// policies a box has, so they are counted first: few are found by the index and sorted,
+// many are met soon in the order of the list.
+func narrowToBox(ctx context.Context, s *store.Store, f store.Filter, w *store.WhereClause) (few bool, err error) {
+	if f.Box == nil {
+		return false, nil
+	}
+	if !f.Box.IsOnGlobe() {
+		return false, capacity.InvalidBox()
+	}
+	boxes := capacity.SearchBoxes([]hazard.Box{f.Box.Unwrapped()})
+	const condition = "!.status <> 'archived' and !.footprint && any(?::text[]::box[])"
+	n, err := s.NewCounter(s.DB.NewSelect().TableExpr("policies as few").ColumnExpr("1").Where(strings.ReplaceAll(condition, "!", "few"), pgdialect.Array(boxes)))(ctx)
+	if err != nil {
+		return false, store.TranslateError(fmt.Errorf("count policies of a box: %w", err))
+	}
+	if few = n <= maxFewInBox; few {
+		w.AddFew("policies", condition, boxes)
+	} else {
+		w.AddTerm("("+condition+") is true", boxes) // no index has this condition
+	}
+	return few, nil
+}
+
 var policies = &store.Collection[policyView, wire.Policy]{
 	Resource: store.ResourcePolicy, Plural: "policies", RequiredScope: store.FixedScope(actor.ScopePoliciesRead), Statuses: store.StatusesOf(PolicyTransitions), Index: store.IndexByStatusAndProduct,
+	Narrow:   narrowToBox,
 	ToRecord: func(r *policyView) wire.Policy { return *r.ToRecord(r.AskedAt, r.toPolicyClaims()) },
 }
 
@@ -25,6 +59,7 @@ func (s *Service) Get(ctx context.Context, actor actor.Actor, id string) (*wire.
 // relation: the embedded claims cost more than the rest of a policy.
 var barePolicies = &store.Collection[barePolicy, wire.Policy]{
 	Resource: store.ResourcePolicy, Plural: policies.Plural, RequiredScope: policies.RequiredScope, Statuses: policies.Statuses, Index: policies.Index,
+	Narrow:   narrowToBox,
 	ToRecord: func(r *barePolicy) wire.Policy { return *r.ToRecord(r.AskedAt, PolicyClaims{count: r.ClaimsCount}) },
 }
 

@@ -2,6 +2,7 @@ package webhooks
 
 import (
 	"context"
+	"fmt"
 	"maps"
 	"time"
 
@@ -49,8 +50,19 @@ type progressRow struct {
 	BatchLimit     int        // new events sent in one batch; halved and doubled with the endpoint's results
 }
 
+// FailingSQL is the condition of endpoints that new events wait for, and of those that were
+// disabled because deliveries failed; ! is the endpoint.
+var FailingSQL = fmt.Sprintf(`!.deleted_at is null and (!.status = 'disabled' and !.disabled_reason is not null
+	or !.id in (select endpoint_id from webhook_progress where active and failures >= %d))`, FailingAfter)
+
 var endpointCollection = &store.Collection[EndpointRow, wire.WebhookEndpoint]{
 	Resource: store.ResourceEndpoint, Plural: "webhook_endpoints", RequiredScope: store.FixedScope(actor.ScopeWebhooksRead), Statuses: store.StatusesOf(EndpointTransitions),
+	Narrow: func(_ context.Context, _ *store.Store, f store.Filter, w *store.WhereClause) (few bool, err error) {
+		if f.Failing {
+			w.AddFew("webhook_endpoints", FailingSQL)
+		}
+		return f.Failing, nil
+	},
 	ToRecord: func(r *EndpointRow) wire.WebhookEndpoint { return *r.ToRecord() },
 }
 

@@ -24,7 +24,10 @@ type Collection[Row, Record any] struct {
 	Statuses        []string // values allowed in a status filter; nil: no status
 	Index           listIndex
 	PolicyCondition string // condition for the filter policy_id; empty: the column
-	ToRecord        func(*Row) Record
+	// Narrow adds the conditions of the filter's further fields; few means that they alone
+	// select few records. nil: there are none.
+	Narrow   func(ctx context.Context, s *Store, f Filter, w *WhereClause) (few bool, err error)
+	ToRecord func(*Row) Record
 }
 
 // FixedScope returns the same scope for every actor.

@@ -41,7 +41,7 @@ func (q *listQuery) usesProbes() bool {
 	switch {
 	case q.index == indexByPartner || q.filter.isSelective():
 		return false
-	case q.filter.Status != "" || q.filter.Product != "":
+	case len(q.filter.allStatuses()) > 0 || q.filter.Product != "":
 		return true
 	default:
 		return q.index == IndexByStatus && q.partner != ""
@@ -56,8 +56,8 @@ func (q *listQuery) addFilterTerms(w *WhereClause) {
 	} else if q.filter.PartnerReference != "" { // unique per partner, so the index by partner finds it
 		w.AddTerm("!.partner = any(array(select slug from partners))")
 	}
-	if q.filter.Status != "" {
-		w.AddTerm("!.status = ?", q.filter.Status)
+	if statuses := q.filter.allStatuses(); len(statuses) > 0 {
+		w.AddTerm("!.status = any(?)", statuses)
 	}
 	if q.filter.Product != "" {
 		w.AddTerm("!.product = ?", q.filter.Product)
@@ -72,9 +72,9 @@ func (q *listQuery) probeSubquery(w *WhereClause, columns, ofStatus, ending stri
 	if q.partner != "" {
 		partners = "(select " + w.BindArg(q.partner) + "::text as partner)"
 	}
-	statuses := q.statuses
-	if q.filter.Status != "" {
-		statuses = []string{q.filter.Status}
+	statuses := q.filter.allStatuses()
+	if len(statuses) == 0 {
+		statuses = q.statuses
 	}
 	from := partners + " as of_partner cross join unnest(" + w.BindArg(statuses) + "::text[]) as of_status (status)"
 	w.AddTerm("!.partner = of_partner.partner")
@@ -137,6 +137,12 @@ func (q *listQuery) countStatement() (text string, args []any) {
 	return fmt.Sprintf("select count(*) from (select from %s limit %d) as counted", found, MaxTotal+1), w.Args
 }
 
+// AddFew adds a condition that few rows of a table meet: they are found first, by an index
+// that has the condition, in which ! is the row.
+func (w *WhereClause) AddFew(table, condition string, args ...any) {
+	w.AddTerm(fmt.Sprintf("!.id = any(array(select few.id from %s as few where %s order by few.id desc limit %d))", table, strings.ReplaceAll(condition, "!", "few"), MaxTotal+1), args...)
+}
+
 // List returns one page of the filtered records. Errors: parameter_invalid,
 // cursor_invalid.
 func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller actor.Actor, f Filter, in PageRequest) (*Page[Record], error) {
@@ -152,6 +158,12 @@ func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller act
 	}
 	if err := f.applyFilter(w, b.PolicyCondition); err != nil {
 		return nil, err
+	}
+	if b.Narrow != nil {
+		var err error
+		if f.few, err = b.Narrow(ctx, s, f, w); err != nil {
+			return nil, err
+		}
 	}
 	p, err := s.ParsePage(caller, in, f.CursorName(b.Plural))
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/hazard"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/replica"
@@ -19,13 +20,25 @@ import (
 // Filter filters a list. Empty fields do not filter.
 type Filter struct {
 	Status           string
+	Statuses         []string   // any of these, and of Status
+	BlockedReason    string     // for payouts
 	Product          string     // not for payouts and payout methods
 	PolicyID         string     // for claims, payouts and payout methods
+	PolicyReference  string     // partner reference of the policy, for claims and payouts
 	ClaimID          string     // for payouts and payout methods
 	Partner          string     // for operators, who see all partners
 	PartnerReference string     // not for payouts
 	CreatedFrom      *time.Time // inclusive
 	CreatedTo        *time.Time // exclusive
+	// Box keeps the policies whose place overlaps it; West > East crosses the antimeridian.
+	// It leaves out archived policies and those at a station.
+	Box *hazard.Box
+
+	// ToDecide keeps claims that wait for an operator's decision, Challenged those with an open
+	// challenge, Failing webhook endpoints whose deliveries fail.
+	ToDecide, Challenged, Failing bool
+
+	few bool // Collection.Narrow selects few records
 }
 
 // SortOrder is the direction of a list along its ids, which grow with time.
@@ -105,15 +118,29 @@ func (f Filter) CursorName(list string) string {
 	if f.Partner != "" || f.ClaimID != "" {
 		all = append(all, f.Partner, f.ClaimID)
 	}
+	if len(f.Statuses) > 0 || f.BlockedReason+f.PolicyReference != "" || f.Box != nil || f.ToDecide || f.Challenged || f.Failing {
+		all = append(all, fmt.Sprint(f.Statuses, f.Box, f.ToDecide, f.Challenged, f.Failing), f.BlockedReason, f.PolicyReference)
+	}
 	return fmt.Sprintf("%s?%q", list, all)
 }
 
 // RequireStatus returns an error for a status that is not in statuses.
 func (f Filter) RequireStatus(statuses []string) error {
-	if f.Status != "" && !slices.Contains(statuses, f.Status) {
-		return apperr.InvalidParameter("status", "Use one of "+strings.Join(statuses, ", ")+".")
+	for _, status := range f.allStatuses() {
+		if !slices.Contains(statuses, status) {
+			return apperr.InvalidParameter("status", "Use one of "+strings.Join(statuses, ", ")+".")
+		}
 	}
 	return nil
+}
+
+// allStatuses returns the statuses of the filter, each once.
+func (f Filter) allStatuses() []string {
+	all := slices.Clone(f.Statuses)
+	if f.Status != "" {
+		all = append(all, f.Status)
+	}
+	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
 // applyFilter applies the filter except status, product and partner. policy is the SQL
@@ -136,6 +163,12 @@ func (f Filter) applyFilter(w *WhereClause, policy string) error {
 	if f.PartnerReference != "" {
 		w.AddTerm("!.partner_reference = ?", f.PartnerReference)
 	}
+	if f.PolicyReference != "" { // unique per partner, so the index by partner finds it
+		w.AddTerm("!.policy_id = any(array(select id from policies where partner = any(array(select slug from partners)) and partner_reference = ?))", f.PolicyReference)
+	}
+	if f.BlockedReason != "" {
+		w.AddTerm("!.status = 'blocked' and !.blocked_reason = ?", f.BlockedReason)
+	}
 	if f.CreatedFrom != nil {
 		w.AddTerm("!.created_at >= ?", *f.CreatedFrom)
 		w.AddTerm("!.id >= ?", lowestIDAt(f.CreatedFrom.Add(-idTimeTolerance)))
@@ -153,7 +186,7 @@ const idTimeTolerance = time.Minute
 
 // isSelective reports whether the filter alone selects few records.
 func (f Filter) isSelective() bool {
-	return f.PolicyID != "" || f.ClaimID != "" || f.PartnerReference != ""
+	return f.PolicyID != "" || f.ClaimID != "" || f.PartnerReference != "" || f.PolicyReference != "" || f.BlockedReason != "" || f.few
 }
 
 // StatusesOf returns the statuses of a life cycle.

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"parapet/model/hazard"
+	"parapet/model/kernel/apperr"
 )
 
 // PgBox formats a box for Postgres: two opposite corners, longitude first. Longitudes may
@@ -26,4 +27,9 @@ func SearchBoxes(boxes []hazard.Box) []string {
 		}
 	}
 	return texts
+}
+
+// InvalidBox returns the error for a box that is not one on the globe.
+func InvalidBox() *apperr.Error {
+	return apperr.InvalidParameter("box", "Use longitudes from -180 to 180 and latitudes from -90 to 90, with south at most north. West above east crosses the antimeridian.")
 }
