@@ -21,6 +21,7 @@ var subdomains = []string{
 	"model/underwriting/capacity",
 	"model/quoting",
 	"model/underwriting",
+	"model/hazard/summary",
 	"model/hazard/occurrence",
 	"model/claims",
 	"model/claims/measured",

@@ -1,6 +1,10 @@
 package wire
 
-import "time"
+import (
+	"time"
+
+	"parapet/model/hazard"
+)
 
 // Occurrence is one event in the world, formed by its observations: an earthquake, a
 // storm with all its fixes, a wet spell, month or dekad at a station. It belongs to no
@@ -18,6 +22,15 @@ type Occurrence struct {
 	Station       *string   `json:"station"`         // null except at a station
 	Definition    *string   `json:"definition"`      // definition of occurrences at the station, see trigger.Definition; null elsewhere
 	Sandbox       bool      `json:"sandbox"`         // a rehearsal that only one partner sees
+
+	Location    *hazard.Point `json:"location"`     // the epicentre, the storm's last position; null at a station
+	MainMeasure *NamedMeasure `json:"main_measure"` // the magnitude, the strongest wind, the sum of rain, the number of hot or cold days
+}
+
+// NamedMeasure is a measured value with its name.
+type NamedMeasure struct {
+	Name string `json:"name"`
+	Measure
 }
 
 // Explanation is the result of one occurrence, recorded or hypothetical, for one

@@ -10,6 +10,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/hazard/summary"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -36,9 +37,13 @@ func (s *Service) ByID(ctx context.Context, caller actor.Actor, ids []string) (m
 	if err := s.Authorize(ctx, caller, caller.PreferScope(actor.ScopePoliciesRead, actor.ScopeClaimsRead)); err != nil {
 		return nil, err
 	}
-	return store.GetManyByID(ctx, s.Store, store.ResourceOccurrence, ids, func(q *bun.SelectQuery) *bun.SelectQuery { return RestrictToScope(caller, q) }, func(r *OccurrenceRow) (string, *wire.Occurrence) {
+	found, err := store.GetManyByID(ctx, s.Store, store.ResourceOccurrence, ids, func(q *bun.SelectQuery) *bun.SelectQuery { return RestrictToScope(caller, q) }, func(r *OccurrenceRow) (string, *wire.Occurrence) {
 		return store.ResourceOccurrence.FormatID(r.ID), r.toRecord()
 	})
+	if err != nil {
+		return nil, err
+	}
+	return found, summary.Add(ctx, s.DB, found)
 }
 
 func (s *Service) loadOccurrence(ctx context.Context, caller actor.Actor, id string) (*OccurrenceRow, error) {
@@ -68,7 +73,15 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, f HazardFilter, 
 	if err != nil {
 		return nil, err
 	}
-	return store.NewPage(p, rows, func(r *OccurrenceRow) string { return r.ID.String() }, func(r *OccurrenceRow) wire.Occurrence { return *r.toRecord() })
+	page, err := store.NewPage(p, rows, func(r *OccurrenceRow) string { return r.ID.String() }, func(r *OccurrenceRow) wire.Occurrence { return *r.toRecord() })
+	if err != nil {
+		return nil, err
+	}
+	records := make(map[string]*wire.Occurrence, len(page.Data))
+	for i := range page.Data {
+		records[page.Data[i].ID] = &page.Data[i]
+	}
+	return page, summary.Add(ctx, s.DB, records)
 }
 
 // RestrictToScope restricts a query over occurrences or observations to those that the
