@@ -105,6 +105,20 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, f Filter, in sto
 	return store.NewPage(p, rows, func(r *SequencedEvent) string { return fmt.Sprint(r.Sequence) }, (*SequencedEvent).ToRecord)
 }
 
+// ListLatest returns the numbered events of all partners, newest first. Operators only.
+// Errors: parameter_invalid, cursor_invalid.
+func (s *Service) ListLatest(ctx context.Context, caller actor.Actor, in store.PageRequest) (*store.Page[wire.Event], error) {
+	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
+		return nil, err
+	}
+	var rows []SequencedEvent
+	p, err := s.FetchPage(ctx, caller, JoinSequence(s.DB.NewSelect().Model(&rows)), in, "latest_events", store.SortNewestFirst)
+	if err != nil {
+		return nil, err
+	}
+	return store.NewPage(p, rows, func(r *SequencedEvent) string { return r.ID.String() }, (*SequencedEvent).ToRecord)
+}
+
 // readPage reads the rows of a page. With f.Wait it waits until there are some, and shares
 // its reads with all who wait at the same position; it moves p.After past the events that
 // it excluded. It reads these from the primary, which woke it: a replica may not have

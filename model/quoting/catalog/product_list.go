@@ -61,6 +61,16 @@ func (s *Service) Get(ctx context.Context, caller actor.Actor, key string) (*wir
 	return s.toProductRecord(ctx, row)
 }
 
+// GetVersion returns one version of a product. Errors: not_found.
+func (s *Service) GetVersion(ctx context.Context, caller actor.Actor, key string, version int) (*wire.Product, error) {
+	id := ProductID(key, version)
+	found, err := s.ByID(ctx, caller, []string{id})
+	if err == nil && found[id] == nil {
+		err = apperr.Fail(apperr.CodeNotFound, "There is no product with this key and version.")
+	}
+	return found[id], err
+}
+
 // ProductID returns the id of one version of a product, such as quake-circle/1.
 func ProductID(key string, version int) string { return fmt.Sprintf("%s/%d", key, version) }
 
