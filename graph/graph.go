@@ -10,6 +10,7 @@ import (
 	"errors"
 	"maps"
 	"net/http"
+	"time"
 
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/ast"
@@ -83,7 +84,7 @@ func New(config Config) (*Handler, error) {
 	server.AroundFields(exemptMutation)
 	server.SetErrorPresenter(presentError)
 	server.SetRecoverFunc(recoverPanic)
-	return &Handler{redirectBrowsers(config.SandboxPath, authenticate(config.Service, server)), streams}, nil
+	return &Handler{redirectBrowsers(config.SandboxPath, authenticate(config.Service, config.Streams.Now, server)), streams}, nil
 }
 
 // loadSchema returns the schema without @defer, which gqlgen adds: this server sends
@@ -111,7 +112,7 @@ func redirectBrowsers(page string, next http.Handler) http.Handler {
 
 // authenticate identifies the caller before the body is read. A WebSocket may
 // authenticate in its first message instead.
-func authenticate(service *model.Service, next http.Handler) http.Handler {
+func authenticate(service *model.Service, now func() time.Time, next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if isUpgrade(r) && r.Header.Get("Authorization") == "" {
 			next.ServeHTTP(w, r)
@@ -124,6 +125,6 @@ func authenticate(service *model.Service, next http.Handler) http.Handler {
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")
-		next.ServeHTTP(w, r.WithContext(node.WithReader(ctx, &node.Reader{Service: service, Actor: actor})))
+		next.ServeHTTP(w, r.WithContext(node.WithReader(ctx, &node.Reader{Service: service, Actor: actor, Now: now})))
 	})
 }

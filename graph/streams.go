@@ -135,7 +135,7 @@ func (s *streams) runOperation(ctx context.Context, exec graphql.GraphExecutor, 
 	}()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
-	ctx = node.WithReader(ctx, &node.Reader{Service: s.service, Actor: actor, End: end})
+	ctx = node.WithReader(ctx, &node.Reader{Service: s.service, Actor: actor, Now: s.Now, End: end})
 	responses, ctx := exec.DispatchOperation(graphql.WithOperationContext(ctx, operation), operation)
 	for {
 		response := responses(ctx)

@@ -3,6 +3,7 @@ package rest
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"net/http"
 	"strconv"
@@ -33,6 +34,7 @@ func (s *server) writeProblem(ctx context.Context, c *requestContext, err error)
 	shown := s.publicError(ctx, err)
 	s.reportDenial(c, shown, c.actor.Operation)
 	kind := errormap.MeaningOf(shown.Code)
+	c.refusal = shown
 	if kind.Status >= http.StatusInternalServerError {
 		c.cause = err
 	}
@@ -102,6 +104,8 @@ func (c *requestContext) setChallenge(e *apperr.Error, metadata string) {
 		if scope, ok := e.Extra["scope"].(string); ok {
 			says += `, scope="` + scope + `"`
 		}
+	case apperr.CodeInsufficientUserAuthentication: // RFC 9470 section 3
+		says = fmt.Sprintf(`error="insufficient_user_authentication", max_age=%v`, e.Extra["max_age"])
 	default:
 		return
 	}

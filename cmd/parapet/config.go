@@ -30,6 +30,7 @@ type settings struct {
 	Audience           string        `env:"PARAPET_AUDIENCE" envDefault:"parapet" help:"the audience access tokens must be for"`
 	PartnerClaim       string        `env:"PARAPET_PARTNER_CLAIM" envDefault:"partner" help:"the token claim that names the partner"`
 	Algorithms         []string      `env:"PARAPET_ALGORITHMS" envDefault:"RS256,ES256,EdDSA" help:"signature algorithms that tokens may use"`
+	SignInMaxAge       time.Duration `env:"PARAPET_SIGN_IN_MAX_AGE" envDefault:"15m" help:"how recently an operator must have signed in, by auth_time of the access token, to approve, resolve and settle payouts and to resume releases; clients that act for themselves are exempt; 0: not checked"`
 	RequireType        bool          `env:"PARAPET_REQUIRE_AT_JWT" envDefault:"false" help:"refuse tokens whose typ is not at+jwt"`
 	Listen             string        `env:"PARAPET_LISTEN" envDefault:"127.0.0.1:8080" help:"address of the API"`
 	MetricsListen      string        `env:"PARAPET_METRICS_LISTEN" envDefault:"" help:"address of /metrics; empty: not served"`

@@ -5,6 +5,7 @@ package node
 
 import (
 	"context"
+	"time"
 
 	"parapet/model"
 	"parapet/model/kernel/actor"
@@ -17,6 +18,7 @@ type Node interface{ IsNode() }
 type Reader struct {
 	Service *model.Service
 	Actor   actor.Actor
+	Now     func() time.Time // the time of tokens
 	// End ends a subscription with a reason; nil for other requests.
 	End context.CancelCauseFunc
 }

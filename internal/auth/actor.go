@@ -47,6 +47,9 @@ func (v *Verifier) newActor(c claims) (actor.Actor, error) {
 	}
 	if caller.Kind == actor.KindOperator {
 		caller.Name = caller.Subject
+		if caller.SignIn, err = v.signIn(c, caller); err != nil {
+			return actor.Actor{}, errTokenInvalid("%v", err)
+		}
 	}
 	if caller.HasScope(actor.ScopeObservationsWrite) {
 		if err := v.setSources(&caller, c); err != nil {
@@ -54,6 +57,16 @@ func (v *Verifier) newActor(c claims) (actor.Actor, error) {
 		}
 	}
 	return caller, nil
+}
+
+// signIn returns when the person behind a token signed in; nil for a client that acts for
+// itself, whose token names the client as its subject (RFC 9068 section 2.2).
+func (v *Verifier) signIn(c claims, caller actor.Actor) (*actor.SignIn, error) {
+	if v.config.SignInMaxAge <= 0 || caller.Subject == caller.Client {
+		return nil, nil //nolint:nilnil // nothing is required of it
+	}
+	at, err := c.timeClaim("auth_time")
+	return &actor.SignIn{At: at, MaxAge: v.config.SignInMaxAge}, err
 }
 
 // subjectName returns the person behind an operator's client: approvals by two people

@@ -1,8 +1,10 @@
 package auth_test
 
 import (
+	"maps"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -154,4 +156,25 @@ func TestOperatorsAreIdentifiedByIssuerAndSubject(t *testing.T) {
 		require.Equal(t, map[string]string{"operator": "ann", "observations:write": "console"}[scope], at.Name, "people are shown by their own name")
 	}
 	require.Equal(t, "console", verify(first, "console", "", "operator").Subject, "without a subject it is the client")
+}
+
+// People have the time of their sign-in; a client that acts for itself has none.
+func TestSignInIsThatOfThePerson(t *testing.T) {
+	t.Parallel()
+	w := newTestIssuer(t, "")
+	verifier := w.newVerifier(t, func(c *auth.Config) { c.SignInMaxAge = 15 * time.Minute })
+	verify := func(v *auth.Verifier, members map[string]any) *actor.SignIn {
+		claims := map[string]any{"partner": nil, "scope": "operator", "client_id": "console"}
+		maps.Copy(claims, members)
+		caller, err := v.Verify(t.Context(), w.signToken(t, claims))
+		require.NoError(t, err)
+		return caller.SignIn
+	}
+	require.Equal(t, &actor.SignIn{At: time.Unix(1_700_000_000, 0), MaxAge: 15 * time.Minute}, verify(verifier, map[string]any{"sub": "ann", "auth_time": 1_700_000_000}))
+	require.Equal(t, &actor.SignIn{MaxAge: 15 * time.Minute}, verify(verifier, map[string]any{"sub": "ann"}))
+	require.Nil(t, verify(verifier, map[string]any{"sub": "console", "auth_time": 1_700_000_000}))
+	require.Nil(t, verify(verifier, map[string]any{"sub": "acme", "partner": "acme", "scope": "quotes:read"}), "partners move no money")
+	require.Nil(t, verify(w.newVerifier(t), map[string]any{"sub": "ann"}), "it is switched off")
+	_, err := verifier.Verify(t.Context(), w.signToken(t, map[string]any{"partner": nil, "scope": "operator", "client_id": "console", "sub": "ann", "auth_time": "yesterday"}))
+	requireCode(t, apperr.CodeTokenInvalid, err)
 }

@@ -45,6 +45,9 @@ type Config struct {
 	// AllowAnySource lets a data source without the claim source post for all sources.
 	// For development.
 	AllowAnySource bool
+	// SignInMaxAge is how recently an operator must have signed in to move money; 0: at any
+	// time.
+	SignInMaxAge time.Duration
 	// AllowPartnerSource lets a partner's token post observations. For development.
 	AllowPartnerSource bool
 }

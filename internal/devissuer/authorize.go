@@ -80,7 +80,7 @@ func (i *Issuer) submitForm(w http.ResponseWriter, r *http.Request) {
 	}
 	allowed := append([]string{"openid"}, user.Scopes...)
 	scopes := slices.DeleteFunc(asked.requestedScopes(), func(scope string) bool { return !slices.Contains(allowed, scope) })
-	who := identity{subject: user.Name, partner: user.Partner}
+	who := identity{subject: user.Name, partner: user.Partner, signedInAt: i.options.Now()}
 	code, ok := i.saveCode(codeGrant{request: asked, identity: who, scopes: scopes})
 	if !ok {
 		i.redirectToClient(w, r, asked, url.Values{"error": {"temporarily_unavailable"}})

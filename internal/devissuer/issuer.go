@@ -141,6 +141,8 @@ type identity struct {
 	subject string
 	partner string
 	sources []string
+	// signedInAt is when the person entered their name; zero for a client.
+	signedInAt time.Time
 }
 
 func (c Client) tokenIdentity() identity {
@@ -154,6 +156,9 @@ func (i *Issuer) newAccessToken(who identity, clientID string, scopes []string) 
 		"iss": i.options.Issuer, "aud": i.options.Audience, "sub": who.subject, "client_id": clientID,
 		"scope": strings.Join(scopes, " "), "jti": uuid.NewString(),
 		"iat": now.Unix(), "nbf": now.Unix(), "exp": now.Add(i.options.TokenLifetime).Unix(),
+	}
+	if !who.signedInAt.IsZero() {
+		claims["auth_time"] = who.signedInAt.Unix()
 	}
 	if who.partner != "" {
 		claims["partner"] = who.partner

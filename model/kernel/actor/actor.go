@@ -67,6 +67,8 @@ type Actor struct {
 	// operator or a data source. Subject is empty for partners.
 	Issuer, Subject string
 	Scopes          []Scope
+	// SignIn is set for an operator who must have signed in recently to move money.
+	SignIn *SignIn
 	// ExpiresAt is when the token expires; subscriptions of the actor end then. Zero
 	// means never.
 	ExpiresAt time.Time
