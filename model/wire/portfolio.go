@@ -1,6 +1,11 @@
 package wire
 
-import "time"
+import (
+	"time"
+
+	"parapet/model/hazard"
+	"parapet/model/hazard/trigger"
+)
 
 // BookLine sums policies of one currency. Product, partner and cell are null unless the
 // lines are grouped by them.
@@ -27,6 +32,33 @@ type PlaceCell struct {
 	Latitude  *int    `json:"latitude"`  // of the south-west corner; null for a station
 	Longitude *int    `json:"longitude"` // -180 to 179; null for a station
 	Station   *string `json:"station"`   // null for a cell
+}
+
+// CoverMap is the covers of a map: one by one when there are few, or else sums by cell.
+type CoverMap struct {
+	CellDegrees float64    `json:"cell_degrees"` // size of the cells
+	Policies    int64      `json:"policies"`     // in the box
+	Covers      []MapCover `json:"covers"`       // empty when there are cells
+	Cells       []MapCell  `json:"cells"`        // empty when there are covers
+}
+
+// MapCover is a policy on a map.
+type MapCover struct {
+	PolicyID string        `json:"policy_id"`
+	Partner  string        `json:"partner"`
+	Product  string        `json:"product"`
+	Peril    string        `json:"peril"`
+	Place    trigger.Place `json:"place"`
+	Limit    Money         `json:"limit"`
+}
+
+// MapCell sums the policies of a cell of a map.
+type MapCell struct {
+	West     float64      `json:"west"`   // western border
+	South    float64      `json:"south"`  // southern border
+	Center   hazard.Point `json:"center"` // the mean of the middles of their places
+	Policies int64        `json:"policies"`
+	Limits   []Money      `json:"limits"` // one for each currency
 }
 
 // StatusFigure is the count and sum of records of one status and currency.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard"
 	"parapet/model/insight/portfolio"
 	"parapet/model/insight/scenario"
 	"parapet/model/kernel/store"
@@ -116,6 +117,27 @@ func BenchmarkExposure(b *testing.B) {
 			against(b, func() {
 				_, _, err := m.Service.Scenarios.Expose(b.Context(), m.Operator, scenario.ExposureRequest{Occurrence: scenario.WhatIf{Earthquake: &quake}}, store.PageRequest{})
 				require.NoError(b, err)
+			}, bare)
+		})
+	}
+}
+
+// BenchmarkMap draws 100,000 covers of the whole world as cells, those of a country, and
+// those of a town one by one. The bare code reads the index of the map.
+func BenchmarkMap(b *testing.B) {
+	m := crowded(b, 100_000)
+	bare := func() {
+		_, err := m.DB.Pool.Exec(b.Context(), "select floor((@@ footprint)[1]), count(*), sum(limit_amount) from policies where status = 'active' and footprint is not null group by 1")
+		require.NoError(b, err)
+	}
+	for name, box := range map[string]hazard.Box{
+		"World": {West: -180, South: -90, East: 180, North: 90}, "Country": {West: 119, South: 21, East: 123, North: 26}, "Town": {West: 121.5, South: 23.9, East: 121.52, North: 23.92},
+	} {
+		b.Run(name, func(b *testing.B) {
+			against(b, func() {
+				drawn, err := m.Service.Portfolio.Map(b.Context(), m.Operator, portfolio.MapRequest{Box: box, Zoom: 8})
+				require.NoError(b, err)
+				require.NotZero(b, drawn.Policies)
 			}, bare)
 		})
 	}
