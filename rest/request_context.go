@@ -14,6 +14,7 @@ import (
 	"parapet/internal/errormap"
 	"parapet/internal/upload"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/wal"
 )
 
@@ -37,6 +38,8 @@ type requestContext struct {
 	writeTimeout     time.Duration   // limit for reading the response once it has begun
 	unlimitedTime    bool            // the response is a stream
 	status           int             // 0 until the response has begun
+	refusal          *apperr.Error   // the problem of the response; nil for a success
+	calls            []recordedCall  // fields of a GraphQL request that changed something or failed
 	cause            error           // internal cause of an error, for the log
 	failureReported  bool            // the response itself reports its failure, in any status
 	bodyTruncated    bool            // the connection ended before the request's body did
@@ -181,6 +184,7 @@ func (s *server) observeDuration(c *requestContext) slog.Attr {
 
 // logRequest writes the request's log line: caller, route and status, never the content.
 func (s *server) logRequest(ctx context.Context, c *requestContext) {
+	s.recordCalls(c)
 	level, attributes := slog.LevelInfo, []slog.Attr{
 		slog.String("method", c.request.Method),
 		slog.String("route", c.routePattern()),

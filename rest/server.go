@@ -67,6 +67,9 @@ type Config struct {
 	WriteTimeout time.Duration
 	// Tracer records a span for every request; nil records none.
 	Tracer trace.Tracer
+	// OnCall is called for requests of partners that changed something or were refused (for
+	// their developers); nil disables that.
+	OnCall func(caller actor.Actor, at time.Time, operation string, status int, refusal *apperr.Error)
 	// OnDenied is called when a permission is missing (for the audit log); nil disables
 	// it.
 	OnDenied func(actor.Actor, *apperr.Error)

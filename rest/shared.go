@@ -33,7 +33,11 @@ func (s *server) mount(address string, handler http.Handler) http.Handler {
 			WithoutDeadline:  c.withoutDeadline,
 			PublicError: func(ctx context.Context, err error) *apperr.Error {
 				shown := s.publicError(ctx, err)
-				s.reportDenial(c, shown, cmp.Or(gateway.Operation(ctx), c.actor.Operation))
+				operation := cmp.Or(gateway.Operation(ctx), c.actor.Operation)
+				s.reportDenial(c, shown, operation)
+				blaming.Lock()
+				defer blaming.Unlock()
+				c.addCall(cmp.Or(operation, address), shown)
 				return shown
 			},
 			SetErrorHeaders: func(e *apperr.Error) { s.setErrorHeaders(c, e) },
@@ -42,6 +46,11 @@ func (s *server) mount(address string, handler http.Handler) http.Handler {
 			OpenBody:        c.openBody,
 			GiveUpBody:      c.discardBody,
 			IncompleteBody:  c.incompleteBody,
+			RecordCall: func(operation string, refusal *apperr.Error) {
+				blaming.Lock()
+				defer blaming.Unlock()
+				c.addCall(operation, refusal)
+			},
 			LogCause: func(cause error) {
 				blaming.Lock()
 				defer blaming.Unlock()

@@ -13,7 +13,7 @@ import (
 )
 
 // Request is one HTTP request as the shared middleware prepared it. Its functions must be
-// called from the handler's goroutine, except LogCause, which is safe for concurrent use.
+// called from the handler's goroutine, except LogCause and RecordCall, which are safe for concurrent use.
 type Request struct {
 	// RequestID is the X-Request-Id of the response.
 	RequestID string
@@ -49,6 +49,9 @@ type Request struct {
 	GiveUpBody func()
 	// IncompleteBody returns the caller's error for a body that could not be read.
 	IncompleteBody func(cause error) error
+	// RecordCall adds a GraphQL field that changed something, or failed with refusal, to the
+	// caller's log of calls.
+	RecordCall func(operation string, refusal *apperr.Error)
 	// LogCause adds an internal cause to the request's log line. The response itself
 	// already reports the failure.
 	LogCause func(cause error)

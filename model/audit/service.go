@@ -7,6 +7,7 @@ type Service struct {
 	*store.Store
 
 	refusalCounts refusalLog
+	calls         callLog
 }
 
 // New returns the operations on a database.
