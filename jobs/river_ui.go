@@ -11,15 +11,14 @@ import (
 const riverUISecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; font-src 'self'; img-src 'self' data:; " +
 	"connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
 
-// RiverUI is River's own user interface for the job queue.
+// RiverUI is River's own user interface for the job queue, to look at: actions on jobs need
+// a reason and are mutations of GraphQL.
 type RiverUI struct {
 	*riverui.Handler
 }
 
-// NewRiverUI returns the user interface below address. Its users can retry, cancel and
-// delete every job and pause every queue, so it must be behind an operator sign-in. These
-// actions cannot lose or repeat a payment: jobs only carry ids; due work lives in tables
-// and the sweep re-enqueues it. Start it before serving it.
+// NewRiverUI returns the user interface below address. It must be behind an operator
+// sign-in. Start it before serving it.
 func (q *Queue) NewRiverUI(address string, log *slog.Logger) (*RiverUI, error) {
 	handler, err := riverui.NewHandler(&riverui.HandlerOpts{
 		Endpoints: riverui.NewEndpoints(q.client, nil), Logger: slog.New(warningHandler{log.Handler()}), Prefix: address,
@@ -30,6 +29,11 @@ func (q *Queue) NewRiverUI(address string, log *slog.Logger) (*RiverUI, error) {
 // ServeHTTP implements http.Handler.
 func (c *RiverUI) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	header := w.Header()
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		header.Set("Allow", "GET, HEAD")
+		http.Error(w, "These pages only show jobs. Retry, cancel and pause them at /console/jobs, in GraphQL or with parapet ops: each action needs a reason.", http.StatusMethodNotAllowed)
+		return
+	}
 	header.Set("Content-Security-Policy", riverUISecurityPolicy)
 	header.Set("X-Content-Type-Options", "nosniff")
 	header.Set("Referrer-Policy", "same-origin")

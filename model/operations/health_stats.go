@@ -133,7 +133,8 @@ const unsettledQuery = `select status, coalesce(blocked_reason, '') as reason, c
 			else coalesce((select min(started_at) from payout_attempts a where a.payout_id = po.id and a.partner = po.partner and a.key like '%.' || po.idempotency_seq), updated_at) end))::bigint as seconds
 	from payouts po where status in ('reconciling', 'blocked') group by 1, 2, 3 order by 1, 2, 3`
 
-func (s *Service) loadHealthLists(ctx context.Context, v *HealthStats) error {
+// loadUnsettled adds up the payouts that are in doubt or blocked.
+func (s *Service) loadUnsettled(ctx context.Context) (all []UnsettledStats, err error) {
 	var doubts []struct {
 		Status        claims.PayoutStatus
 		Reason        string
@@ -141,12 +142,18 @@ func (s *Service) loadHealthLists(ctx context.Context, v *HealthStats) error {
 		Count, Amount int64
 		Seconds       int64
 	}
-	err := s.QueryPreparedRows(ctx, s.Pool, &doubts, unsettledQuery)
-	if err != nil {
-		return fmt.Errorf("read money in doubt: %w", err)
+	if err := s.QueryPreparedRows(ctx, s.Pool, &doubts, unsettledQuery); err != nil {
+		return nil, fmt.Errorf("read money in doubt: %w", err)
 	}
 	for _, d := range doubts {
-		v.Unsettled = append(v.Unsettled, UnsettledStats{d.Status, d.Reason, d.Currency, d.Count, d.Amount, time.Duration(max(0, d.Seconds)) * time.Second})
+		all = append(all, UnsettledStats{d.Status, d.Reason, d.Currency, d.Count, d.Amount, time.Duration(max(0, d.Seconds)) * time.Second})
+	}
+	return all, nil
+}
+
+func (s *Service) loadHealthLists(ctx context.Context, v *HealthStats) (err error) {
+	if v.Unsettled, err = s.loadUnsettled(ctx); err != nil {
+		return err
 	}
 	if err := s.loadReportStats(ctx, v); err != nil {
 		return err

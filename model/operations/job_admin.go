@@ -33,6 +33,11 @@ type JobAdmin interface {
 	// Change applies a change to at most MaxJobs jobs of a filter, in the transaction
 	// that is open on conn.
 	Change(ctx context.Context, conn bun.Conn, change JobChange) (JobsChanged, error)
+	// Queues lists the queues by name.
+	Queues(ctx context.Context) ([]JobQueue, error)
+	// SetPaused pauses or resumes a queue, in the transaction that is open on conn. found is
+	// false when there is no such queue.
+	SetPaused(ctx context.Context, conn bun.Conn, queue string, paused bool) (found bool, err error)
 }
 
 // JobCount counts the jobs of a kind in one state.

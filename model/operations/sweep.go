@@ -11,6 +11,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/audit"
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
 	"parapet/model/events"
@@ -56,10 +57,11 @@ var sweepSteps = []sweepStep{
 	{"checkpoints", store.SweepBatchSize, events.SignCheckpoints},
 	{"answers", store.SweepBatchSize, purgeIdempotencyKeys},
 	{"deliveries", store.SweepBatchSize, webhooks.PurgeDeliveries},
+	{"calls", store.SweepBatchSize, audit.PurgeCalls},
 	{"secrets", store.SweepBatchSize, store.PurgeSecrets},
 	{"partitions", store.SweepBatchSize, partition.AddAhead},
 	{"statistics", 1, partition.AnalyzeGrown},
-	{"files", store.SweepBatchSize, store.DeleteOrphanFiles},
+	{"files", store.SweepBatchSize, claims.DeleteOrphanFiles},
 }
 
 // DueWorkKinds lists the kinds of due work.
