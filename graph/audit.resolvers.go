@@ -15,3 +15,7 @@ import (
 func (r *queryResolver) AuditLog(ctx context.Context, first *int, after *string, filter *audit.Filter, order *string) (*node.Connection[*audit.Entry], error) {
 	return readerFrom(ctx).AuditLog(ctx, first, after, filter, order)
 }
+
+func (r *queryResolver) RecentCalls(ctx context.Context, first *int, after *string, filter *audit.CallFilter) (*node.Connection[*audit.Call], error) {
+	return readerFrom(ctx).RecentCalls(ctx, first, after, filter)
+}

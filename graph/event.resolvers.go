@@ -20,6 +20,10 @@ func (r *queryResolver) Events(ctx context.Context, first *int, after *string, f
 	return readerFrom(ctx).Events(ctx, first, after, filter)
 }
 
+func (r *queryResolver) LatestEvents(ctx context.Context, first *int, after *string, order *string) (*node.Connection[*node.Event], error) {
+	return readerFrom(ctx).LatestEvents(ctx, first, after, order)
+}
+
 func (r *queryResolver) EventTypes(ctx context.Context) ([]*node.EventDescription, error) {
 	return readerFrom(ctx).EventTypes(ctx)
 }

@@ -24,12 +24,24 @@ func (r *mutationResolver) SnoozeJobs(ctx context.Context, input node.SnoozeJobs
 	return readerFrom(ctx).SnoozeJobs(ctx, input)
 }
 
+func (r *mutationResolver) PauseQueue(ctx context.Context, input node.PauseQueueInput) (*node.QueuePayload, error) {
+	return readerFrom(ctx).PauseQueue(ctx, input)
+}
+
+func (r *mutationResolver) ResumeQueue(ctx context.Context, input node.ResumeQueueInput) (*node.QueuePayload, error) {
+	return readerFrom(ctx).ResumeQueue(ctx, input)
+}
+
 func (r *queryResolver) JobCounts(ctx context.Context) ([]*operations.JobCount, error) {
 	return readerFrom(ctx).JobCounts(ctx)
 }
 
 func (r *queryResolver) FailingJobs(ctx context.Context) ([]*operations.FailingJobs, error) {
 	return readerFrom(ctx).FailingJobs(ctx)
+}
+
+func (r *queryResolver) JobQueues(ctx context.Context) ([]*operations.JobQueue, error) {
+	return readerFrom(ctx).JobQueues(ctx)
 }
 
 func (r *queryResolver) Jobs(ctx context.Context, first *int, after *string, filter *operations.JobFilter) (*node.Connection[*node.Job], error) {

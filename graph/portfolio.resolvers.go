@@ -10,8 +10,13 @@ import (
 	"time"
 
 	"parapet/graph/node"
+	"parapet/model/hazard"
 )
 
 func (r *queryResolver) Portfolio(ctx context.Context, partner *string, product *string, currency *string, from *time.Time, to *time.Time) (*node.Portfolio, error) {
 	return readerFrom(ctx).Portfolio(ctx, partner, product, currency, from, to)
+}
+
+func (r *queryResolver) CoverMap(ctx context.Context, box hazard.Box, zoom int, partner *string, product *string, currency *string) (*node.CoverMap, error) {
+	return readerFrom(ctx).CoverMap(ctx, box, zoom, partner, product, currency)
 }

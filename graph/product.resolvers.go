@@ -11,8 +11,8 @@ import (
 	"parapet/graph/node"
 )
 
-func (r *queryResolver) Product(ctx context.Context, key string) (*node.Product, error) {
-	return readerFrom(ctx).Product(ctx, key)
+func (r *queryResolver) Product(ctx context.Context, key string, version *int) (*node.Product, error) {
+	return readerFrom(ctx).Product(ctx, key, version)
 }
 
 func (r *queryResolver) Products(ctx context.Context, first *int, after *string) (*node.Connection[*node.Product], error) {

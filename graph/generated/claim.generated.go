@@ -2157,7 +2157,14 @@ func (ec *executionContext) unmarshalInputClaimFilter(ctx context.Context, obj a
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"status", "product", "policyId", "partnerReference", "partner", "createdFrom", "createdTo"}
+	if _, present := asMap["toDecide"]; !present {
+		asMap["toDecide"] = false
+	}
+	if _, present := asMap["challenged"]; !present {
+		asMap["challenged"] = false
+	}
+
+	fieldsInOrder := [...]string{"status", "statuses", "product", "toDecide", "challenged", "policyId", "policyReference", "partnerReference", "partner", "createdFrom", "createdTo"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2171,6 +2178,13 @@ func (ec *executionContext) unmarshalInputClaimFilter(ctx context.Context, obj a
 				return it, err
 			}
 			it.Status = data
+		case "statuses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("statuses"))
+			data, err := ec.unmarshalOClaimStatus2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Statuses = data
 		case "product":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("product"))
 			data, err := ec.unmarshalOString2string(ctx, v)
@@ -2178,6 +2192,20 @@ func (ec *executionContext) unmarshalInputClaimFilter(ctx context.Context, obj a
 				return it, err
 			}
 			it.Product = data
+		case "toDecide":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("toDecide"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ToDecide = data
+		case "challenged":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("challenged"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Challenged = data
 		case "policyId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("policyId"))
 			data, err := ec.unmarshalOID2string(ctx, v)
@@ -2185,6 +2213,13 @@ func (ec *executionContext) unmarshalInputClaimFilter(ctx context.Context, obj a
 				return it, err
 			}
 			it.PolicyID = data
+		case "policyReference":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("policyReference"))
+			data, err := ec.unmarshalOString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PolicyReference = data
 		case "partnerReference":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("partnerReference"))
 			data, err := ec.unmarshalOString2string(ctx, v)
@@ -3609,6 +3644,42 @@ func (ec *executionContext) marshalOClaimStatus2string(ctx context.Context, sel 
 	_ = ctx
 	res := scalar.MarshalEnum(v)
 	return res
+}
+
+func (ec *executionContext) unmarshalOClaimStatus2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNClaimStatus2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOClaimStatus2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNClaimStatus2string(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalODecision2ᚖparapetᚋmodelᚋwireᚐDecision(ctx context.Context, sel ast.SelectionSet, v *wire.Decision) graphql.Marshaler {

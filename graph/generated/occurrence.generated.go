@@ -1309,7 +1309,7 @@ func (ec *executionContext) fieldContext_ExposureTotal_payable(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _NamedMeasure_name(ctx context.Context, field graphql.CollectedField, obj *node.NamedMeasure) (ret graphql.Marshaler) {
+func (ec *executionContext) _NamedMeasure_name(ctx context.Context, field graphql.CollectedField, obj *wire.NamedMeasure) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1332,7 +1332,7 @@ func (ec *executionContext) fieldContext_NamedMeasure_name(_ context.Context, fi
 	return graphql.NewScalarFieldContext("NamedMeasure", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
-func (ec *executionContext) _NamedMeasure_value(ctx context.Context, field graphql.CollectedField, obj *node.NamedMeasure) (ret graphql.Marshaler) {
+func (ec *executionContext) _NamedMeasure_value(ctx context.Context, field graphql.CollectedField, obj *wire.NamedMeasure) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1355,7 +1355,7 @@ func (ec *executionContext) fieldContext_NamedMeasure_value(_ context.Context, f
 	return graphql.NewScalarFieldContext("NamedMeasure", field, false, false, errors.New("field of type Decimal does not have child fields"))
 }
 
-func (ec *executionContext) _NamedMeasure_unit(ctx context.Context, field graphql.CollectedField, obj *node.NamedMeasure) (ret graphql.Marshaler) {
+func (ec *executionContext) _NamedMeasure_unit(ctx context.Context, field graphql.CollectedField, obj *wire.NamedMeasure) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
@@ -1675,8 +1675,8 @@ func (ec *executionContext) _Observation_measures(ctx context.Context, field gra
 			return obj.Measures(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []node.NamedMeasure) graphql.Marshaler {
-			return ec.marshalNNamedMeasure2ᚕparapetᚋgraphᚋnodeᚐNamedMeasureᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []wire.NamedMeasure) graphql.Marshaler {
+			return ec.marshalNNamedMeasure2ᚕparapetᚋmodelᚋwireᚐNamedMeasureᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2258,8 +2258,8 @@ func (ec *executionContext) _ObservationRevision_measures(ctx context.Context, f
 			return obj.Measures(), nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []node.NamedMeasure) graphql.Marshaler {
-			return ec.marshalNNamedMeasure2ᚕparapetᚋgraphᚋnodeᚐNamedMeasureᚄ(ctx, selections, v)
+		func(ctx context.Context, selections ast.SelectionSet, v []wire.NamedMeasure) graphql.Marshaler {
+			return ec.marshalNNamedMeasure2ᚕparapetᚋmodelᚋwireᚐNamedMeasureᚄ(ctx, selections, v)
 		},
 		true,
 		true,
@@ -2933,6 +2933,70 @@ func (ec *executionContext) _Occurrence_sandbox(ctx context.Context, field graph
 }
 func (ec *executionContext) fieldContext_Occurrence_sandbox(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Occurrence", field, false, false, errors.New("field of type Boolean does not have child fields"))
+}
+
+func (ec *executionContext) _Occurrence_location(ctx context.Context, field graphql.CollectedField, obj *node.Occurrence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Occurrence_location(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Location, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *hazard.Point) graphql.Marshaler {
+			return ec.marshalOPoint2ᚖparapetᚋmodelᚋhazardᚐPoint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Occurrence_location(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Occurrence",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Point(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Occurrence_mainMeasure(ctx context.Context, field graphql.CollectedField, obj *node.Occurrence) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Occurrence_mainMeasure(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MainMeasure, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *wire.NamedMeasure) graphql.Marshaler {
+			return ec.marshalONamedMeasure2ᚖparapetᚋmodelᚋwireᚐNamedMeasure(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Occurrence_mainMeasure(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Occurrence",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_NamedMeasure(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Occurrence_policies(ctx context.Context, field graphql.CollectedField, obj *node.Occurrence) (ret graphql.Marshaler) {
@@ -4904,7 +4968,7 @@ func (ec *executionContext) _ExposureTotal(ctx context.Context, sel ast.Selectio
 
 var namedMeasureImplementors = []string{"NamedMeasure"}
 
-func (ec *executionContext) _NamedMeasure(ctx context.Context, sel ast.SelectionSet, obj *node.NamedMeasure) graphql.Marshaler {
+func (ec *executionContext) _NamedMeasure(ctx context.Context, sel ast.SelectionSet, obj *wire.NamedMeasure) graphql.Marshaler {
 	fields := graphql.CollectFields(ec.OperationContext, sel, namedMeasureImplementors)
 
 	out := graphql.NewFieldSet(fields)
@@ -5607,6 +5671,16 @@ func (ec *executionContext) _Occurrence(ctx context.Context, sel ast.SelectionSe
 			if out.Values[i] == graphql.Null {
 				atomic.AddUint32(&out.Invalids, 1)
 			}
+		case "location":
+			out.Values[i] = ec._Occurrence_location(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
+		case "mainMeasure":
+			out.Values[i] = ec._Occurrence_mainMeasure(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				atomic.AddUint32(&out.Invalids, 1)
+			}
 		case "policies":
 			field := field
 
@@ -6220,15 +6294,15 @@ func (ec *executionContext) marshalNExposureTotal2ᚕparapetᚋmodelᚋwireᚐEx
 	return ret
 }
 
-func (ec *executionContext) marshalNNamedMeasure2parapetᚋgraphᚋnodeᚐNamedMeasure(ctx context.Context, sel ast.SelectionSet, v node.NamedMeasure) graphql.Marshaler {
+func (ec *executionContext) marshalNNamedMeasure2parapetᚋmodelᚋwireᚐNamedMeasure(ctx context.Context, sel ast.SelectionSet, v wire.NamedMeasure) graphql.Marshaler {
 	return ec._NamedMeasure(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNNamedMeasure2ᚕparapetᚋgraphᚋnodeᚐNamedMeasureᚄ(ctx context.Context, sel ast.SelectionSet, v []node.NamedMeasure) graphql.Marshaler {
+func (ec *executionContext) marshalNNamedMeasure2ᚕparapetᚋmodelᚋwireᚐNamedMeasureᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.NamedMeasure) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
-		return ec.marshalNNamedMeasure2parapetᚋgraphᚋnodeᚐNamedMeasure(ctx, sel, v[i])
+		return ec.marshalNNamedMeasure2parapetᚋmodelᚋwireᚐNamedMeasure(ctx, sel, v[i])
 	})
 
 	for _, e := range ret {
@@ -6411,6 +6485,10 @@ func (ec *executionContext) unmarshalNOccurrenceRefInput2parapetᚋmodelᚋinsig
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) marshalNPoint2parapetᚋmodelᚋhazardᚐPoint(ctx context.Context, sel ast.SelectionSet, v hazard.Point) graphql.Marshaler {
+	return ec._Point(ctx, sel, &v)
+}
+
 func (ec *executionContext) marshalNProgressLine2parapetᚋmodelᚋwireᚐProgressLine(ctx context.Context, sel ast.SelectionSet, v wire.ProgressLine) graphql.Marshaler {
 	return ec._ProgressLine(ctx, sel, &v)
 }
@@ -6535,6 +6613,13 @@ func (ec *executionContext) marshalOExposure2ᚖparapetᚋgraphᚋnodeᚐExposur
 		return graphql.Null
 	}
 	return ec._Exposure(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalONamedMeasure2ᚖparapetᚋmodelᚋwireᚐNamedMeasure(ctx context.Context, sel ast.SelectionSet, v *wire.NamedMeasure) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._NamedMeasure(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalOObservation2ᚖparapetᚋgraphᚋnodeᚐObservation(ctx context.Context, sel ast.SelectionSet, v *node.Observation) graphql.Marshaler {

@@ -793,7 +793,7 @@ func (ec *executionContext) unmarshalInputPayoutFilter(ctx context.Context, obj 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"status", "policyId", "claimId", "partner", "createdFrom", "createdTo"}
+	fieldsInOrder := [...]string{"status", "statuses", "blockedReason", "policyId", "policyReference", "claimId", "partner", "createdFrom", "createdTo"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -807,6 +807,20 @@ func (ec *executionContext) unmarshalInputPayoutFilter(ctx context.Context, obj 
 				return it, err
 			}
 			it.Status = data
+		case "statuses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("statuses"))
+			data, err := ec.unmarshalOPayoutStatus2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Statuses = data
+		case "blockedReason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("blockedReason"))
+			data, err := ec.unmarshalOBlockedReason2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.BlockedReason = data
 		case "policyId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("policyId"))
 			data, err := ec.unmarshalOID2string(ctx, v)
@@ -814,6 +828,13 @@ func (ec *executionContext) unmarshalInputPayoutFilter(ctx context.Context, obj 
 				return it, err
 			}
 			it.PolicyID = data
+		case "policyReference":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("policyReference"))
+			data, err := ec.unmarshalOString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.PolicyReference = data
 		case "claimId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("claimId"))
 			data, err := ec.unmarshalOID2string(ctx, v)
@@ -1369,6 +1390,18 @@ func (ec *executionContext) marshalNPayoutStatus2string(ctx context.Context, sel
 	return res
 }
 
+func (ec *executionContext) unmarshalOBlockedReason2string(ctx context.Context, v any) (string, error) {
+	res, err := scalar.UnmarshalEnum(v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOBlockedReason2string(ctx context.Context, sel ast.SelectionSet, v string) graphql.Marshaler {
+	_ = sel
+	_ = ctx
+	res := scalar.MarshalEnum(v)
+	return res
+}
+
 func (ec *executionContext) unmarshalOBlockedReason2ᚖstring(ctx context.Context, v any) (*string, error) {
 	if v == nil {
 		return nil, nil
@@ -1419,6 +1452,42 @@ func (ec *executionContext) marshalOPayoutStatus2string(ctx context.Context, sel
 	_ = ctx
 	res := scalar.MarshalEnum(v)
 	return res
+}
+
+func (ec *executionContext) unmarshalOPayoutStatus2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNPayoutStatus2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOPayoutStatus2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPayoutStatus2string(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -15,6 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
+	"parapet/model/hazard"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -1181,6 +1182,57 @@ func (ec *executionContext) unmarshalInputBindPolicyInput(ctx context.Context, o
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputBoxInput(ctx context.Context, obj any) (hazard.Box, error) {
+	var it hazard.Box
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"west", "south", "east", "north"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "west":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("west"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.West = data
+		case "south":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("south"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.South = data
+		case "east":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("east"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.East = data
+		case "north":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("north"))
+			data, err := ec.unmarshalNFloat2float64(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.North = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputPolicyFilter(ctx context.Context, obj any) (store.Filter, error) {
 	var it store.Filter
 	if obj == nil {
@@ -1192,7 +1244,7 @@ func (ec *executionContext) unmarshalInputPolicyFilter(ctx context.Context, obj 
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"status", "product", "partnerReference", "partner", "createdFrom", "createdTo"}
+	fieldsInOrder := [...]string{"status", "statuses", "product", "box", "partnerReference", "partner", "createdFrom", "createdTo"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1206,6 +1258,13 @@ func (ec *executionContext) unmarshalInputPolicyFilter(ctx context.Context, obj 
 				return it, err
 			}
 			it.Status = data
+		case "statuses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("statuses"))
+			data, err := ec.unmarshalOPolicyStatus2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Statuses = data
 		case "product":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("product"))
 			data, err := ec.unmarshalOString2string(ctx, v)
@@ -1213,6 +1272,13 @@ func (ec *executionContext) unmarshalInputPolicyFilter(ctx context.Context, obj 
 				return it, err
 			}
 			it.Product = data
+		case "box":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("box"))
+			data, err := ec.unmarshalOBoxInput2ᚖparapetᚋmodelᚋhazardᚐBox(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Box = data
 		case "partnerReference":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("partnerReference"))
 			data, err := ec.unmarshalOString2string(ctx, v)
@@ -1806,6 +1872,11 @@ func (ec *executionContext) unmarshalNBindPolicyInput2parapetᚋgraphᚋnodeᚐB
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
+func (ec *executionContext) unmarshalNBoxInput2parapetᚋmodelᚋhazardᚐBox(ctx context.Context, v any) (hazard.Box, error) {
+	res, err := ec.unmarshalInputBoxInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNCoverPhase2string(ctx context.Context, v any) (string, error) {
 	res, err := scalar.UnmarshalEnum(v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -1897,6 +1968,14 @@ func (ec *executionContext) marshalOBindPolicyPayload2ᚖparapetᚋgraphᚋnode�
 	return ec._BindPolicyPayload(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOBoxInput2ᚖparapetᚋmodelᚋhazardᚐBox(ctx context.Context, v any) (*hazard.Box, error) {
+	if v == nil {
+		return nil, nil
+	}
+	res, err := ec.unmarshalInputBoxInput(ctx, v)
+	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalOPolicy2ᚖparapetᚋgraphᚋnodeᚐPolicy(ctx context.Context, sel ast.SelectionSet, v *node.Policy) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -1929,6 +2008,42 @@ func (ec *executionContext) marshalOPolicyStatus2string(ctx context.Context, sel
 	_ = ctx
 	res := scalar.MarshalEnum(v)
 	return res
+}
+
+func (ec *executionContext) unmarshalOPolicyStatus2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNPolicyStatus2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOPolicyStatus2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPolicyStatus2string(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -15,6 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
+	"parapet/model/hazard"
 	"parapet/model/money"
 	"parapet/model/wire"
 )
@@ -528,6 +529,116 @@ func (ec *executionContext) fieldContext_ClaimFigure_amount(_ context.Context, f
 	return fc, nil
 }
 
+func (ec *executionContext) _CoverMap_cellDegrees(ctx context.Context, field graphql.CollectedField, obj *node.CoverMap) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CoverMap_cellDegrees(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CellDegrees, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CoverMap_cellDegrees(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CoverMap", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _CoverMap_policies(ctx context.Context, field graphql.CollectedField, obj *node.CoverMap) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CoverMap_policies(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Policies, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNLong2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CoverMap_policies(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("CoverMap", field, false, false, errors.New("field of type Long does not have child fields"))
+}
+
+func (ec *executionContext) _CoverMap_covers(ctx context.Context, field graphql.CollectedField, obj *node.CoverMap) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CoverMap_covers(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Covers(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []node.MapCover) graphql.Marshaler {
+			return ec.marshalNMapCover2ᚕparapetᚋgraphᚋnodeᚐMapCoverᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CoverMap_covers(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CoverMap",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MapCover(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _CoverMap_cells(ctx context.Context, field graphql.CollectedField, obj *node.CoverMap) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_CoverMap_cells(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Cells, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []wire.MapCell) graphql.Marshaler {
+			return ec.marshalNMapCell2ᚕparapetᚋmodelᚋwireᚐMapCellᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_CoverMap_cells(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "CoverMap",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_MapCell(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
 func (ec *executionContext) _DoubtFigure_status(ctx context.Context, field graphql.CollectedField, obj *wire.DoubtFigure) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -642,6 +753,295 @@ func (ec *executionContext) _DoubtFigure_amount(ctx context.Context, field graph
 func (ec *executionContext) fieldContext_DoubtFigure_amount(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "DoubtFigure",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MapCell_west(ctx context.Context, field graphql.CollectedField, obj *wire.MapCell) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCell_west(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.West, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCell_west(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MapCell", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _MapCell_south(ctx context.Context, field graphql.CollectedField, obj *wire.MapCell) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCell_south(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.South, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v float64) graphql.Marshaler {
+			return ec.marshalNFloat2float64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCell_south(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MapCell", field, false, false, errors.New("field of type Float does not have child fields"))
+}
+
+func (ec *executionContext) _MapCell_center(ctx context.Context, field graphql.CollectedField, obj *wire.MapCell) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCell_center(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Center, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v hazard.Point) graphql.Marshaler {
+			return ec.marshalNPoint2parapetᚋmodelᚋhazardᚐPoint(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCell_center(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MapCell",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Point(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MapCell_policies(ctx context.Context, field graphql.CollectedField, obj *wire.MapCell) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCell_policies(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Policies, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v int64) graphql.Marshaler {
+			return ec.marshalNLong2int64(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCell_policies(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MapCell", field, false, false, errors.New("field of type Long does not have child fields"))
+}
+
+func (ec *executionContext) _MapCell_limits(ctx context.Context, field graphql.CollectedField, obj *wire.MapCell) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCell_limits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Limits, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []wire.Money) graphql.Marshaler {
+			return ec.marshalNMoney2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCell_limits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MapCell",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MapCover_policyId(ctx context.Context, field graphql.CollectedField, obj *node.MapCover) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCover_policyId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.PolicyID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNID2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCover_policyId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MapCover", field, false, false, errors.New("field of type ID does not have child fields"))
+}
+
+func (ec *executionContext) _MapCover_partner(ctx context.Context, field graphql.CollectedField, obj *node.MapCover) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCover_partner(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Partner, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCover_partner(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MapCover", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MapCover_productKey(ctx context.Context, field graphql.CollectedField, obj *node.MapCover) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCover_productKey(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ProductKey(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCover_productKey(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MapCover", field, true, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _MapCover_peril(ctx context.Context, field graphql.CollectedField, obj *node.MapCover) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCover_peril(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Peril, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNPeril2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCover_peril(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MapCover", field, false, false, errors.New("field of type Peril does not have child fields"))
+}
+
+func (ec *executionContext) _MapCover_place(ctx context.Context, field graphql.CollectedField, obj *node.MapCover) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCover_place(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Place(), nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v node.Place) graphql.Marshaler {
+			return ec.marshalNPlace2parapetᚋgraphᚋnodeᚐPlace(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCover_place(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MapCover",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Place(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MapCover_limit(ctx context.Context, field graphql.CollectedField, obj *node.MapCover) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MapCover_limit(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Limit, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v money.Money) graphql.Marshaler {
+			return ec.marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MapCover_limit(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MapCover",
 		Field:      field,
 		IsMethod:   false,
 		IsResolver: false,
@@ -1537,6 +1937,59 @@ func (ec *executionContext) _ClaimFigure(ctx context.Context, sel ast.SelectionS
 	return out
 }
 
+var coverMapImplementors = []string{"CoverMap"}
+
+func (ec *executionContext) _CoverMap(ctx context.Context, sel ast.SelectionSet, obj *node.CoverMap) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, coverMapImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("CoverMap")
+		case "cellDegrees":
+			out.Values[i] = ec._CoverMap_cellDegrees(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "policies":
+			out.Values[i] = ec._CoverMap_policies(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "covers":
+			out.Values[i] = ec._CoverMap_covers(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "cells":
+			out.Values[i] = ec._CoverMap_cells(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var doubtFigureImplementors = []string{"DoubtFigure"}
 
 func (ec *executionContext) _DoubtFigure(ctx context.Context, sel ast.SelectionSet, obj *wire.DoubtFigure) graphql.Marshaler {
@@ -1571,6 +2024,127 @@ func (ec *executionContext) _DoubtFigure(ctx context.Context, sel ast.SelectionS
 			}
 		case "amount":
 			out.Values[i] = ec._DoubtFigure_amount(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var mapCellImplementors = []string{"MapCell"}
+
+func (ec *executionContext) _MapCell(ctx context.Context, sel ast.SelectionSet, obj *wire.MapCell) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, mapCellImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MapCell")
+		case "west":
+			out.Values[i] = ec._MapCell_west(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "south":
+			out.Values[i] = ec._MapCell_south(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "center":
+			out.Values[i] = ec._MapCell_center(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "policies":
+			out.Values[i] = ec._MapCell_policies(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "limits":
+			out.Values[i] = ec._MapCell_limits(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var mapCoverImplementors = []string{"MapCover"}
+
+func (ec *executionContext) _MapCover(ctx context.Context, sel ast.SelectionSet, obj *node.MapCover) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, mapCoverImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MapCover")
+		case "policyId":
+			out.Values[i] = ec._MapCover_policyId(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "partner":
+			out.Values[i] = ec._MapCover_partner(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "productKey":
+			out.Values[i] = ec._MapCover_productKey(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "peril":
+			out.Values[i] = ec._MapCover_peril(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "place":
+			out.Values[i] = ec._MapCover_place(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "limit":
+			out.Values[i] = ec._MapCover_limit(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -2128,6 +2702,46 @@ func (ec *executionContext) marshalNDoubtFigure2parapetᚋmodelᚋwireᚐDoubtFi
 	return ec._DoubtFigure(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNMapCell2parapetᚋmodelᚋwireᚐMapCell(ctx context.Context, sel ast.SelectionSet, v wire.MapCell) graphql.Marshaler {
+	return ec._MapCell(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMapCell2ᚕparapetᚋmodelᚋwireᚐMapCellᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.MapCell) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMapCell2parapetᚋmodelᚋwireᚐMapCell(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) marshalNMapCover2parapetᚋgraphᚋnodeᚐMapCover(ctx context.Context, sel ast.SelectionSet, v node.MapCover) graphql.Marshaler {
+	return ec._MapCover(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNMapCover2ᚕparapetᚋgraphᚋnodeᚐMapCoverᚄ(ctx context.Context, sel ast.SelectionSet, v []node.MapCover) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMapCover2parapetᚋgraphᚋnodeᚐMapCover(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) marshalNPayoutFigure2parapetᚋmodelᚋwireᚐStatusFigure(ctx context.Context, sel ast.SelectionSet, v wire.StatusFigure) graphql.Marshaler {
 	return ec._PayoutFigure(ctx, sel, &v)
 }
@@ -2196,6 +2810,13 @@ func (ec *executionContext) marshalOClaimFigure2ᚕparapetᚋmodelᚋwireᚐStat
 	}
 
 	return ret
+}
+
+func (ec *executionContext) marshalOCoverMap2ᚖparapetᚋgraphᚋnodeᚐCoverMap(ctx context.Context, sel ast.SelectionSet, v *node.CoverMap) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._CoverMap(ctx, sel, v)
 }
 
 func (ec *executionContext) marshalODoubtFigure2ᚕparapetᚋmodelᚋwireᚐDoubtFigureᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.DoubtFigure) graphql.Marshaler {

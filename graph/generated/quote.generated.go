@@ -2573,7 +2573,7 @@ func (ec *executionContext) unmarshalInputQuoteFilter(ctx context.Context, obj a
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"status", "product", "partnerReference", "partner", "createdFrom", "createdTo"}
+	fieldsInOrder := [...]string{"status", "statuses", "product", "partnerReference", "partner", "createdFrom", "createdTo"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -2587,6 +2587,13 @@ func (ec *executionContext) unmarshalInputQuoteFilter(ctx context.Context, obj a
 				return it, err
 			}
 			it.Status = data
+		case "statuses":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("statuses"))
+			data, err := ec.unmarshalOQuoteStatus2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Statuses = data
 		case "product":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("product"))
 			data, err := ec.unmarshalOString2string(ctx, v)
@@ -4014,6 +4021,42 @@ func (ec *executionContext) marshalOQuoteStatus2string(ctx context.Context, sel 
 	_ = ctx
 	res := scalar.MarshalEnum(v)
 	return res
+}
+
+func (ec *executionContext) unmarshalOQuoteStatus2ᚕstringᚄ(ctx context.Context, v any) ([]string, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]string, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNQuoteStatus2string(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
+func (ec *executionContext) marshalOQuoteStatus2ᚕstringᚄ(ctx context.Context, sel ast.SelectionSet, v []string) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNQuoteStatus2string(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
 }
 
 func (ec *executionContext) marshalOSeason2ᚖparapetᚋmodelᚋquotingᚋpricingᚐSeason(ctx context.Context, sel ast.SelectionSet, v *pricing.Season) graphql.Marshaler {

@@ -15,6 +15,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/model/audit"
+	"parapet/model/hazard"
 	"parapet/model/insight/scenario"
 	"parapet/model/kernel/store"
 	"parapet/model/operations"
@@ -201,6 +202,30 @@ type ComplexityRoot struct {
 		Reserved        func(childComplexity int) int
 	}
 
+	Call struct {
+		At        func(childComplexity int) int
+		Client    func(childComplexity int) int
+		Code      func(childComplexity int) int
+		Detail    func(childComplexity int) int
+		Operation func(childComplexity int) int
+		Partner   func(childComplexity int) int
+		RequestID func(childComplexity int) int
+		Status    func(childComplexity int) int
+	}
+
+	CallConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	CallEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
 	CancelJobsPayload struct {
 		Changed          func(childComplexity int) int
 		ClientMutationID func(childComplexity int) int
@@ -323,6 +348,13 @@ type ComplexityRoot struct {
 		Term            func(childComplexity int) int
 		Trigger         func(childComplexity int) int
 		WaitingPeriod   func(childComplexity int) int
+	}
+
+	CoverMap struct {
+		CellDegrees func(childComplexity int) int
+		Cells       func(childComplexity int) int
+		Covers      func(childComplexity int) int
+		Policies    func(childComplexity int) int
 	}
 
 	CreateQuotePayload struct {
@@ -564,10 +596,11 @@ type ComplexityRoot struct {
 	}
 
 	FailingJobs struct {
-		Count     func(childComplexity int) int
-		Kind      func(childComplexity int) int
-		LastAt    func(childComplexity int) int
-		LastError func(childComplexity int) int
+		Count       func(childComplexity int) int
+		Explanation func(childComplexity int) int
+		Kind        func(childComplexity int) int
+		LastAt      func(childComplexity int) int
+		LastError   func(childComplexity int) int
 	}
 
 	FieldError struct {
@@ -600,6 +633,19 @@ type ComplexityRoot struct {
 		PublicKey   func(childComplexity int) int
 		Redacted    func(childComplexity int) int
 		SignedAt    func(childComplexity int) int
+	}
+
+	Inbox struct {
+		Approvals                func(childComplexity int) int
+		Challenges               func(childComplexity int) int
+		ClaimsToDecide           func(childComplexity int) int
+		FailingEndpoints         func(childComplexity int) int
+		FailingJobs              func(childComplexity int) int
+		ReconciliationExceptions func(childComplexity int) int
+		ReleaseStops             func(childComplexity int) int
+		StaleSources             func(childComplexity int) int
+		Unsettled                func(childComplexity int) int
+		ViolatedInvariants       func(childComplexity int) int
 	}
 
 	Invariant struct {
@@ -645,6 +691,11 @@ type ComplexityRoot struct {
 	JobEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	JobQueue struct {
+		Name     func(childComplexity int) int
+		PausedAt func(childComplexity int) int
 	}
 
 	Leaving struct {
@@ -698,6 +749,23 @@ type ComplexityRoot struct {
 	LiftMoratoriumPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Moratorium       func(childComplexity int) int
+	}
+
+	MapCell struct {
+		Center   func(childComplexity int) int
+		Limits   func(childComplexity int) int
+		Policies func(childComplexity int) int
+		South    func(childComplexity int) int
+		West     func(childComplexity int) int
+	}
+
+	MapCover struct {
+		Limit      func(childComplexity int) int
+		Partner    func(childComplexity int) int
+		Peril      func(childComplexity int) int
+		Place      func(childComplexity int) int
+		PolicyID   func(childComplexity int) int
+		ProductKey func(childComplexity int) int
 	}
 
 	Measure struct {
@@ -823,6 +891,7 @@ type ComplexityRoot struct {
 		EnablePartner                func(childComplexity int, input node.PartnerStatusInput) int
 		LiftMoratorium               func(childComplexity int, input node.LiftMoratoriumInput) int
 		OpenClaim                    func(childComplexity int, input node.OpenClaimInput) int
+		PauseQueue                   func(childComplexity int, input node.PauseQueueInput) int
 		PublishProduct               func(childComplexity int, input node.PublishProductInput) int
 		Reconcile                    func(childComplexity int, input node.ReconcileInput) int
 		RecordObservations           func(childComplexity int, input node.RecordObservationsInput) int
@@ -832,6 +901,7 @@ type ComplexityRoot struct {
 		RehearseObservations         func(childComplexity int, input node.RecordObservationsInput) int
 		ReleasePayout                func(childComplexity int, input node.ReleasePayoutInput) int
 		ResolvePayout                func(childComplexity int, input node.ResolvePayoutInput) int
+		ResumeQueue                  func(childComplexity int, input node.ResumeQueueInput) int
 		ResumeReleases               func(childComplexity int, input node.ResumeReleasesInput) int
 		RetryDelivery                func(childComplexity int, input node.RetryDeliveryInput) int
 		RetryFailedDeliveries        func(childComplexity int, input node.RetryFailedDeliveriesInput) int
@@ -932,6 +1002,8 @@ type ComplexityRoot struct {
 		ID            func(childComplexity int) int
 		Kind          func(childComplexity int) int
 		LastAt        func(childComplexity int) int
+		Location      func(childComplexity int) int
+		MainMeasure   func(childComplexity int) int
 		MergedInto    func(childComplexity int) int
 		Observations  func(childComplexity int, first *int, after *string, order *string) int
 		OccurredAt    func(childComplexity int) int
@@ -1030,6 +1102,11 @@ type ComplexityRoot struct {
 		Payout        func(childComplexity int) int
 		Source        func(childComplexity int) int
 		SourceEventID func(childComplexity int) int
+	}
+
+	PauseQueuePayload struct {
+		ClientMutationID func(childComplexity int) int
+		Queue            func(childComplexity int) int
 	}
 
 	Payout struct {
@@ -1327,6 +1404,7 @@ type ComplexityRoot struct {
 		Claim                    func(childComplexity int, id string) int
 		ClaimReceipt             func(childComplexity int, claimID string, part *int) int
 		Claims                   func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
+		CoverMap                 func(childComplexity int, box hazard.Box, zoom int, partner *string, product *string, currency *string) int
 		Event                    func(childComplexity int, id string) int
 		EventTypes               func(childComplexity int) int
 		Events                   func(childComplexity int, first *int, after *string, filter *node.EventFilter) int
@@ -1334,9 +1412,12 @@ type ComplexityRoot struct {
 		Exposure                 func(childComplexity int, occurrence scenario.WhatIf, partner *string, product *string, currency *string) int
 		FailingJobs              func(childComplexity int) int
 		HistoryProof             func(childComplexity int, partner *string) int
+		Inbox                    func(childComplexity int) int
 		Invariants               func(childComplexity int) int
 		JobCounts                func(childComplexity int) int
+		JobQueues                func(childComplexity int) int
 		Jobs                     func(childComplexity int, first *int, after *string, filter *operations.JobFilter) int
+		LatestEvents             func(childComplexity int, first *int, after *string, order *string) int
 		Ledger                   func(childComplexity int, partner *string, policyID *string, currency *string, before *time.Time, byPartner bool) int
 		Moratoria                func(childComplexity int, first *int, after *string, filter *node.MoratoriumFilter, order *string) int
 		Moratorium               func(childComplexity int, id string) int
@@ -1357,16 +1438,18 @@ type ComplexityRoot struct {
 		Policies                 func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 		Policy                   func(childComplexity int, id string) int
 		Portfolio                func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
-		Product                  func(childComplexity int, key string) int
+		Product                  func(childComplexity int, key string, version *int) int
 		Products                 func(childComplexity int, first *int, after *string) int
 		Quote                    func(childComplexity int, id string) int
 		QuoteReceipt             func(childComplexity int, quoteID string) int
 		Quotes                   func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 		RailIdentities           func(childComplexity int) int
+		RecentCalls              func(childComplexity int, first *int, after *string, filter *audit.CallFilter) int
 		ReconciliationExceptions func(childComplexity int, closedToo bool) int
 		ReleaseResumption        func(childComplexity int, id string) int
 		ReleaseResumptions       func(childComplexity int) int
 		ReleaseStops             func(childComplexity int) int
+		Search                   func(childComplexity int, text string) int
 		Source                   func(childComplexity int, name string) int
 		Sources                  func(childComplexity int, first *int, after *string) int
 		Statement                func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
@@ -1558,6 +1641,11 @@ type ComplexityRoot struct {
 		Payout           func(childComplexity int) int
 	}
 
+	ResumeQueuePayload struct {
+		ClientMutationID func(childComplexity int) int
+		Queue            func(childComplexity int) int
+	}
+
 	ResumeReleasesPayload struct {
 		ClientMutationID func(childComplexity int) int
 		ReleaseStop      func(childComplexity int) int
@@ -1595,6 +1683,13 @@ type ComplexityRoot struct {
 	Rung struct {
 		Factor    func(childComplexity int) int
 		Threshold func(childComplexity int) int
+	}
+
+	SearchResult struct {
+		ID      func(childComplexity int) int
+		Match   func(childComplexity int) int
+		Object  func(childComplexity int) int
+		Partner func(childComplexity int) int
 	}
 
 	Season struct {
@@ -1748,6 +1843,14 @@ type ComplexityRoot struct {
 	UnblockPayoutPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Payout           func(childComplexity int) int
+	}
+
+	UnsettledPayouts struct {
+		Amount        func(childComplexity int) int
+		BlockedReason func(childComplexity int) int
+		Count         func(childComplexity int) int
+		OldestSeconds func(childComplexity int) int
+		Status        func(childComplexity int) int
 	}
 
 	Verification struct {
@@ -2537,6 +2640,99 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.BookLine.Reserved(childComplexity), true
 
+	case "Call.at":
+		if e.ComplexityRoot.Call.At == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Call.At(childComplexity), true
+	case "Call.client":
+		if e.ComplexityRoot.Call.Client == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Call.Client(childComplexity), true
+	case "Call.code":
+		if e.ComplexityRoot.Call.Code == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Call.Code(childComplexity), true
+	case "Call.detail":
+		if e.ComplexityRoot.Call.Detail == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Call.Detail(childComplexity), true
+	case "Call.operation":
+		if e.ComplexityRoot.Call.Operation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Call.Operation(childComplexity), true
+	case "Call.partner":
+		if e.ComplexityRoot.Call.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Call.Partner(childComplexity), true
+	case "Call.requestId":
+		if e.ComplexityRoot.Call.RequestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Call.RequestID(childComplexity), true
+	case "Call.status":
+		if e.ComplexityRoot.Call.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Call.Status(childComplexity), true
+
+	case "CallConnection.edges":
+		if e.ComplexityRoot.CallConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallConnection.Edges(childComplexity), true
+	case "CallConnection.nodes":
+		if e.ComplexityRoot.CallConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallConnection.Nodes(childComplexity), true
+	case "CallConnection.pageInfo":
+		if e.ComplexityRoot.CallConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallConnection.PageInfo(childComplexity), true
+	case "CallConnection.totalCount":
+		if e.ComplexityRoot.CallConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallConnection.TotalCount(childComplexity), true
+	case "CallConnection.totalCountExceeded":
+		if e.ComplexityRoot.CallConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallConnection.TotalCountExceeded(childComplexity), true
+
+	case "CallEdge.cursor":
+		if e.ComplexityRoot.CallEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallEdge.Cursor(childComplexity), true
+	case "CallEdge.node":
+		if e.ComplexityRoot.CallEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CallEdge.Node(childComplexity), true
+
 	case "CancelJobsPayload.changed":
 		if e.ComplexityRoot.CancelJobsPayload.Changed == nil {
 			break
@@ -3045,6 +3241,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Cover.WaitingPeriod(childComplexity), true
+
+	case "CoverMap.cellDegrees":
+		if e.ComplexityRoot.CoverMap.CellDegrees == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CoverMap.CellDegrees(childComplexity), true
+	case "CoverMap.cells":
+		if e.ComplexityRoot.CoverMap.Cells == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CoverMap.Cells(childComplexity), true
+	case "CoverMap.covers":
+		if e.ComplexityRoot.CoverMap.Covers == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CoverMap.Covers(childComplexity), true
+	case "CoverMap.policies":
+		if e.ComplexityRoot.CoverMap.Policies == nil {
+			break
+		}
+
+		return e.ComplexityRoot.CoverMap.Policies(childComplexity), true
 
 	case "CreateQuotePayload.clientMutationId":
 		if e.ComplexityRoot.CreateQuotePayload.ClientMutationID == nil {
@@ -3975,6 +4196,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.FailingJobs.Count(childComplexity), true
+	case "FailingJobs.explanation":
+		if e.ComplexityRoot.FailingJobs.Explanation == nil {
+			break
+		}
+
+		return e.ComplexityRoot.FailingJobs.Explanation(childComplexity), true
 	case "FailingJobs.kind":
 		if e.ComplexityRoot.FailingJobs.Kind == nil {
 			break
@@ -4117,6 +4344,67 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.HistoryProof.SignedAt(childComplexity), true
+
+	case "Inbox.approvals":
+		if e.ComplexityRoot.Inbox.Approvals == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.Approvals(childComplexity), true
+	case "Inbox.challenges":
+		if e.ComplexityRoot.Inbox.Challenges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.Challenges(childComplexity), true
+	case "Inbox.claimsToDecide":
+		if e.ComplexityRoot.Inbox.ClaimsToDecide == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.ClaimsToDecide(childComplexity), true
+	case "Inbox.failingEndpoints":
+		if e.ComplexityRoot.Inbox.FailingEndpoints == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.FailingEndpoints(childComplexity), true
+	case "Inbox.failingJobs":
+		if e.ComplexityRoot.Inbox.FailingJobs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.FailingJobs(childComplexity), true
+	case "Inbox.reconciliationExceptions":
+		if e.ComplexityRoot.Inbox.ReconciliationExceptions == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.ReconciliationExceptions(childComplexity), true
+	case "Inbox.releaseStops":
+		if e.ComplexityRoot.Inbox.ReleaseStops == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.ReleaseStops(childComplexity), true
+	case "Inbox.staleSources":
+		if e.ComplexityRoot.Inbox.StaleSources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.StaleSources(childComplexity), true
+	case "Inbox.unsettled":
+		if e.ComplexityRoot.Inbox.Unsettled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.Unsettled(childComplexity), true
+	case "Inbox.violatedInvariants":
+		if e.ComplexityRoot.Inbox.ViolatedInvariants == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Inbox.ViolatedInvariants(childComplexity), true
 
 	case "Invariant.checkedAt":
 		if e.ComplexityRoot.Invariant.CheckedAt == nil {
@@ -4302,6 +4590,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.JobEdge.Node(childComplexity), true
+
+	case "JobQueue.name":
+		if e.ComplexityRoot.JobQueue.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobQueue.Name(childComplexity), true
+	case "JobQueue.pausedAt":
+		if e.ComplexityRoot.JobQueue.PausedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.JobQueue.PausedAt(childComplexity), true
 
 	case "Leaving.count":
 		if e.ComplexityRoot.Leaving.Count == nil {
@@ -4501,6 +4802,74 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.LiftMoratoriumPayload.Moratorium(childComplexity), true
+
+	case "MapCell.center":
+		if e.ComplexityRoot.MapCell.Center == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCell.Center(childComplexity), true
+	case "MapCell.limits":
+		if e.ComplexityRoot.MapCell.Limits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCell.Limits(childComplexity), true
+	case "MapCell.policies":
+		if e.ComplexityRoot.MapCell.Policies == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCell.Policies(childComplexity), true
+	case "MapCell.south":
+		if e.ComplexityRoot.MapCell.South == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCell.South(childComplexity), true
+	case "MapCell.west":
+		if e.ComplexityRoot.MapCell.West == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCell.West(childComplexity), true
+
+	case "MapCover.limit":
+		if e.ComplexityRoot.MapCover.Limit == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCover.Limit(childComplexity), true
+	case "MapCover.partner":
+		if e.ComplexityRoot.MapCover.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCover.Partner(childComplexity), true
+	case "MapCover.peril":
+		if e.ComplexityRoot.MapCover.Peril == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCover.Peril(childComplexity), true
+	case "MapCover.place":
+		if e.ComplexityRoot.MapCover.Place == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCover.Place(childComplexity), true
+	case "MapCover.policyId":
+		if e.ComplexityRoot.MapCover.PolicyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCover.PolicyID(childComplexity), true
+	case "MapCover.productKey":
+		if e.ComplexityRoot.MapCover.ProductKey == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MapCover.ProductKey(childComplexity), true
 
 	case "Measure.unit":
 		if e.ComplexityRoot.Measure.Unit == nil {
@@ -5118,6 +5487,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.OpenClaim(childComplexity, args["input"].(node.OpenClaimInput)), true
+	case "Mutation.pauseQueue":
+		if e.ComplexityRoot.Mutation.PauseQueue == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_pauseQueue_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.PauseQueue(childComplexity, args["input"].(node.PauseQueueInput)), true
 	case "Mutation.publishProduct":
 		if e.ComplexityRoot.Mutation.PublishProduct == nil {
 			break
@@ -5217,6 +5597,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ResolvePayout(childComplexity, args["input"].(node.ResolvePayoutInput)), true
+	case "Mutation.resumeQueue":
+		if e.ComplexityRoot.Mutation.ResumeQueue == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resumeQueue_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResumeQueue(childComplexity, args["input"].(node.ResumeQueueInput)), true
 	case "Mutation.resumeReleases":
 		if e.ComplexityRoot.Mutation.ResumeReleases == nil {
 			break
@@ -5729,6 +6120,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Occurrence.LastAt(childComplexity), true
+	case "Occurrence.location":
+		if e.ComplexityRoot.Occurrence.Location == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.Location(childComplexity), true
+	case "Occurrence.mainMeasure":
+		if e.ComplexityRoot.Occurrence.MainMeasure == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.MainMeasure(childComplexity), true
 	case "Occurrence.mergedInto":
 		if e.ComplexityRoot.Occurrence.MergedInto == nil {
 			break
@@ -6140,6 +6543,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PastEvent.SourceEventID(childComplexity), true
+
+	case "PauseQueuePayload.clientMutationId":
+		if e.ComplexityRoot.PauseQueuePayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PauseQueuePayload.ClientMutationID(childComplexity), true
+	case "PauseQueuePayload.queue":
+		if e.ComplexityRoot.PauseQueuePayload.Queue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PauseQueuePayload.Queue(childComplexity), true
 
 	case "Payout.amount":
 		if e.ComplexityRoot.Payout.Amount == nil {
@@ -7445,6 +7861,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Claims(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*store.Filter), args["order"].(*string)), true
+	case "Query.coverMap":
+		if e.ComplexityRoot.Query.CoverMap == nil {
+			break
+		}
+
+		args, err := ec.field_Query_coverMap_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.CoverMap(childComplexity, args["box"].(hazard.Box), args["zoom"].(int), args["partner"].(*string), args["product"].(*string), args["currency"].(*string)), true
 	case "Query.event":
 		if e.ComplexityRoot.Query.Event == nil {
 			break
@@ -7512,6 +7939,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.HistoryProof(childComplexity, args["partner"].(*string)), true
+	case "Query.inbox":
+		if e.ComplexityRoot.Query.Inbox == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.Inbox(childComplexity), true
 
 	case "Query.invariants":
 		if e.ComplexityRoot.Query.Invariants == nil {
@@ -7525,6 +7958,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.JobCounts(childComplexity), true
+	case "Query.jobQueues":
+		if e.ComplexityRoot.Query.JobQueues == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.JobQueues(childComplexity), true
 	case "Query.jobs":
 		if e.ComplexityRoot.Query.Jobs == nil {
 			break
@@ -7536,6 +7975,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Jobs(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*operations.JobFilter)), true
+	case "Query.latestEvents":
+		if e.ComplexityRoot.Query.LatestEvents == nil {
+			break
+		}
+
+		args, err := ec.field_Query_latestEvents_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.LatestEvents(childComplexity, args["first"].(*int), args["after"].(*string), args["order"].(*string)), true
 	case "Query.ledger":
 		if e.ComplexityRoot.Query.Ledger == nil {
 			break
@@ -7761,7 +8211,7 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 			return 0, false
 		}
 
-		return e.ComplexityRoot.Query.Product(childComplexity, args["key"].(string)), true
+		return e.ComplexityRoot.Query.Product(childComplexity, args["key"].(string), args["version"].(*int)), true
 	case "Query.products":
 		if e.ComplexityRoot.Query.Products == nil {
 			break
@@ -7812,6 +8262,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.RailIdentities(childComplexity), true
+	case "Query.recentCalls":
+		if e.ComplexityRoot.Query.RecentCalls == nil {
+			break
+		}
+
+		args, err := ec.field_Query_recentCalls_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.RecentCalls(childComplexity, args["first"].(*int), args["after"].(*string), args["filter"].(*audit.CallFilter)), true
 	case "Query.reconciliationExceptions":
 		if e.ComplexityRoot.Query.ReconciliationExceptions == nil {
 			break
@@ -7846,6 +8307,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.ReleaseStops(childComplexity), true
+	case "Query.search":
+		if e.ComplexityRoot.Query.Search == nil {
+			break
+		}
+
+		args, err := ec.field_Query_search_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Search(childComplexity, args["text"].(string)), true
 	case "Query.source":
 		if e.ComplexityRoot.Query.Source == nil {
 			break
@@ -8671,6 +9143,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ResolvePayoutPayload.Payout(childComplexity), true
 
+	case "ResumeQueuePayload.clientMutationId":
+		if e.ComplexityRoot.ResumeQueuePayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResumeQueuePayload.ClientMutationID(childComplexity), true
+	case "ResumeQueuePayload.queue":
+		if e.ComplexityRoot.ResumeQueuePayload.Queue == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResumeQueuePayload.Queue(childComplexity), true
+
 	case "ResumeReleasesPayload.clientMutationId":
 		if e.ComplexityRoot.ResumeReleasesPayload.ClientMutationID == nil {
 			break
@@ -8785,6 +9270,31 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Rung.Threshold(childComplexity), true
+
+	case "SearchResult.id":
+		if e.ComplexityRoot.SearchResult.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResult.ID(childComplexity), true
+	case "SearchResult.match":
+		if e.ComplexityRoot.SearchResult.Match == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResult.Match(childComplexity), true
+	case "SearchResult.object":
+		if e.ComplexityRoot.SearchResult.Object == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResult.Object(childComplexity), true
+	case "SearchResult.partner":
+		if e.ComplexityRoot.SearchResult.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SearchResult.Partner(childComplexity), true
 
 	case "Season.from":
 		if e.ComplexityRoot.Season.From == nil {
@@ -9384,6 +9894,37 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.UnblockPayoutPayload.Payout(childComplexity), true
 
+	case "UnsettledPayouts.amount":
+		if e.ComplexityRoot.UnsettledPayouts.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnsettledPayouts.Amount(childComplexity), true
+	case "UnsettledPayouts.blockedReason":
+		if e.ComplexityRoot.UnsettledPayouts.BlockedReason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnsettledPayouts.BlockedReason(childComplexity), true
+	case "UnsettledPayouts.count":
+		if e.ComplexityRoot.UnsettledPayouts.Count == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnsettledPayouts.Count(childComplexity), true
+	case "UnsettledPayouts.oldestSeconds":
+		if e.ComplexityRoot.UnsettledPayouts.OldestSeconds == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnsettledPayouts.OldestSeconds(childComplexity), true
+	case "UnsettledPayouts.status":
+		if e.ComplexityRoot.UnsettledPayouts.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.UnsettledPayouts.Status(childComplexity), true
+
 	case "Verification.checkedAt":
 		if e.ComplexityRoot.Verification.CheckedAt == nil {
 			break
@@ -9782,6 +10323,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputBeneficiaryInput,
 		ec.unmarshalInputBindPolicyInput,
 		ec.unmarshalInputBlockPayoutInput,
+		ec.unmarshalInputBoxInput,
+		ec.unmarshalInputCallFilter,
 		ec.unmarshalInputCancelJobsInput,
 		ec.unmarshalInputCancelPolicyInput,
 		ec.unmarshalInputCapacityFilter,
@@ -9812,6 +10355,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputOccurrenceFilter,
 		ec.unmarshalInputOccurrenceRefInput,
 		ec.unmarshalInputOpenClaimInput,
+		ec.unmarshalInputPauseQueueInput,
 		ec.unmarshalInputPayoutFilter,
 		ec.unmarshalInputPayoutMethodFilter,
 		ec.unmarshalInputPersonInput,
@@ -9829,6 +10373,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputReleasePayoutInput,
 		ec.unmarshalInputReportLineInput,
 		ec.unmarshalInputResolvePayoutInput,
+		ec.unmarshalInputResumeQueueInput,
 		ec.unmarshalInputResumeReleasesInput,
 		ec.unmarshalInputRetryDeliveryInput,
 		ec.unmarshalInputRetryFailedDeliveriesInput,
@@ -9961,6 +10506,71 @@ var sources = []*ast.Source{
     "The newest first when left out."
     order: Order
   ): AuditConnection
+  """
+  Requests of the last seven days that changed something or were refused, newest first, to find what became of a request by its
+  X-Request-Id. A request of GraphQL has one for each mutation and each error. They appear within seconds; under load some are
+  missing. Partners see their own. Scope events:read. Errors: parameter_invalid, cursor_invalid, partner_mismatch.
+  """
+  recentCalls(
+    "The number of records, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "Only records that match."
+    filter: CallFilter
+  ): CallConnection
+}
+
+"A request that changed something or was refused, or one field of a GraphQL request."
+type Call {
+  "When the request began."
+  at: DateTime!
+  "X-Request-Id of the request."
+  requestId: String!
+  "The partner of the token."
+  partner: String!
+  "The OAuth client."
+  client: String!
+  "The operation of the REST API, or the field of GraphQL."
+  operation: String!
+  "The HTTP status, or that of the field's error; 200 for a field that succeeded."
+  status: Int!
+  "The code of a refusal."
+  code: String
+  "The sentence of a refusal."
+  detail: String
+}
+
+"Which calls. Members that are left out do not filter."
+input CallFilter {
+  "Only of the request with this X-Request-Id."
+  requestId: String
+  "Whether to list only refusals."
+  refused: Boolean! = false
+  "Only of this partner; for operators, who see every partner's."
+  partner: String
+}
+
+"A page of calls."
+type CallConnection {
+  "The records with their cursors."
+  edges: [CallEdge!]!
+  "The records."
+  nodes: [Call!]!
+  "The position of the page in the list."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when selected."
+  totalCount: Int!
+  "Whether there are more records than totalCount."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type CallEdge {
+  "The position of the record; pass it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Call!
 }
 
 "A line of the audit log."
@@ -10527,10 +11137,18 @@ type ClaimEdge {
 input ClaimFilter {
   "Only in this state."
   status: ClaimStatus
+  "Only in one of these states, and in status when it is given too."
+  statuses: [ClaimStatus!]
   "Only of this product, by its key."
   product: String
+  "Whether to list only claims that wait for an operator's decision."
+  toDecide: Boolean! = false
+  "Whether to list only claims with an open challenge."
+  challenged: Boolean! = false
   "Only under this policy."
   policyId: ID
+  "Only under the policy with this partner reference."
+  policyReference: String
   "Only the record with this partner reference."
   partnerReference: String
   "Only of this partner; for operators, who see every partner's."
@@ -10708,6 +11326,15 @@ type AttachmentEdge {
     after: String
     "Only records that match."
     filter: EventFilter
+  ): EventConnection
+  "The newest events of all partners. They are not in the order of any partner's sequence. Scope operator. Errors: parameter_invalid, cursor_invalid."
+  latestEvents(
+    "The number of records, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+    "The newest first when left out."
+    order: Order
   ): EventConnection
   "The catalogue: every type of event, in the order of the life cycles, with a JSON Schema and an example. Scope events:read."
   eventTypes: [EventDescription!]
@@ -10948,6 +11575,49 @@ type EventEdge {
   node: Event!
 }
 `, BuiltIn: false},
+	{Name: "../schema/inbox.graphqls", Input: `extend type Query {
+  "How much waits for an operator, of all partners. Scope operator."
+  inbox: Inbox
+}
+
+"How much waits for an operator. Each count ends at 10000; its description names the list of the records."
+type Inbox {
+  "Payouts that an operator must approve: payouts with blockedReason APPROVAL_REQUIRED."
+  approvals: Int!
+  "Claims that an operator must decide: claims with toDecide."
+  claimsToDecide: Int!
+  "Open challenges of decisions: claims with challenged."
+  challenges: Int!
+  "Payouts in doubt or blocked, by reason, currency and age: payouts with statuses RECONCILING and BLOCKED."
+  unsettled: [UnsettledPayouts!]!
+  "Open differences between rails' reports and our payouts: reconciliationExceptions."
+  reconciliationExceptions: Int!
+  "Endpoints whose last deliveries all failed, or that were disabled for it: webhookEndpoints with failing."
+  failingEndpoints: Int!
+  "Whether releases are stopped: 0 or 1; see releaseStops."
+  releaseStops: Int!
+  "Invariants with violations that nobody acknowledged: invariants."
+  violatedInvariants: Int!
+  "Enabled sources whose feed cannot be read: sources with outageSince."
+  staleSources: Int!
+  "Kinds of jobs that fail: failingJobs."
+  failingJobs: Int!
+}
+
+"Payouts in doubt or blocked, of one status, reason and currency."
+type UnsettledPayouts {
+  "RECONCILING or BLOCKED."
+  status: PayoutStatus!
+  "Why they are blocked; null when they are in doubt."
+  blockedReason: BlockedReason
+  "The number of payouts."
+  count: Long!
+  "Their sum."
+  amount: Money!
+  "Seconds since the rail was first called for the oldest of them, or since it was blocked."
+  oldestSeconds: Long!
+}
+`, BuiltIn: false},
 	{Name: "../schema/invariant.graphqls", Input: `extend type Query {
   "The invariants, with the results of their last checks. Scope operator."
   invariants: [Invariant!]
@@ -11141,7 +11811,9 @@ type ResumeReleasesPayload {
   jobCounts: [JobCount!]
   "Kinds of jobs that failed and wait for a retry, or failed for good, most jobs first. Scope operator."
   failingJobs: [FailingJobs!]
-  "Jobs, newest first; completed jobs are kept for an hour. Scope operator. Errors: validation_failed, parameter_invalid, cursor_invalid."
+  "The queues of jobs, by name. Scope operator."
+  jobQueues: [JobQueue!]
+  "Jobs, newest first; completed jobs are kept for an hour. Completed jobs of periodic kinds are listed only with a filter of ids, kind or state. Scope operator. Errors: validation_failed, parameter_invalid, cursor_invalid."
   jobs(
     "The number of records, 1 to 100; 25 when left out."
     first: Int
@@ -11166,6 +11838,13 @@ extend type Mutation {
   cancelJobs("The jobs and the reason." input: CancelJobsInput!): CancelJobsPayload
   "Postpone jobs that are not running yet, at most 1000 at once. The sweep still enqueues a new job for a due payout. Scope operator. Errors: validation_failed."
   snoozeJobs("The jobs, the time and the reason." input: SnoozeJobsInput!): SnoozeJobsPayload
+  """
+  Pause a queue: its running jobs end, and no other job of it starts until resumeQueue. To stop payouts, use stopReleases.
+  Scope operator. Errors: not_found, validation_failed.
+  """
+  pauseQueue("The queue and the reason." input: PauseQueueInput!): PauseQueuePayload
+  "Start the jobs of a paused queue again. Scope operator. Errors: not_found, validation_failed."
+  resumeQueue("The queue and the reason." input: ResumeQueueInput!): ResumeQueuePayload
 }
 
 "The number of jobs of a kind in a state."
@@ -11182,10 +11861,20 @@ type JobCount {
   overdueSeconds: Long!
 }
 
+"A queue of jobs."
+type JobQueue {
+  "Name of the queue."
+  name: String!
+  "When it was paused; null while its jobs run."
+  pausedAt: DateTime
+}
+
 "Jobs of one kind that failed."
 type FailingJobs {
   "Kind of the jobs."
   kind: String!
+  "What jobs of this kind do, and what waits while they fail; empty for a kind of another release."
+  explanation: String!
   "The number of jobs."
   count: Long!
   "The first line of the last error."
@@ -11287,6 +11976,42 @@ input SnoozeJobsInput {
   "true: only count the jobs and change nothing."
   dryRun: Boolean! = false
   "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"A queue to pause."
+input PauseQueueInput {
+  "Name of the queue."
+  queue: String!
+  "The reason, shown to operators only, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The answer of pauseQueue."
+type PauseQueuePayload {
+  "The queue as it is now."
+  queue: JobQueue!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"A queue to resume."
+input ResumeQueueInput {
+  "Name of the queue."
+  queue: String!
+  "The reason, shown to operators only, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The answer of resumeQueue."
+type ResumeQueuePayload {
+  "The queue as it is now."
+  queue: JobQueue!
+  "The clientMutationId of the input."
   clientMutationId: String
 }
 
@@ -11924,6 +12649,10 @@ type Occurrence implements Node {
   definition: String
   "Whether a partner rehearsed it; then it counts only for that partner's policies."
   sandbox: Boolean!
+  "Where: the epicentre of an earthquake, the last position of a storm; null at a station and when every report was retracted."
+  location: Point
+  "The magnitude of an earthquake, the strongest wind of a storm, the sum of rain, the number of hot or cold days so far; null when none was reported."
+  mainMeasure: NamedMeasure
   """
   The policies that it affects, newest first, evaluated with the source's present values: policies with a claim for it, and
   policies whose place it touched during their cover. Partners see their own. Scope policies:read. Errors: cursor_invalid.
@@ -12095,11 +12824,11 @@ type Point {
 
 "A measured value with its name."
 type NamedMeasure {
-  "magnitude, depth, wind, pressure, precipitation, temperature_max or temperature_min."
+  "magnitude, depth, wind, pressure, precipitation, temperature_max or temperature_min; of an occurrence also hot_days or cold_days."
   name: String!
   "A decimal, with the digits it was measured with."
   value: Decimal!
-  "mw, km, kn, hPa, mm, degC or m/s."
+  "mw, km, kn, hPa, mm, degC, m/s or days."
   unit: String!
 }
 
@@ -12954,8 +13683,14 @@ type PayoutEdge {
 input PayoutFilter {
   "Only in this state."
   status: PayoutStatus
+  "Only in one of these states, and in status when it is given too."
+  statuses: [PayoutStatus!]
+  "Only blocked for this reason."
+  blockedReason: BlockedReason
   "Only under this policy."
   policyId: ID
+  "Only under the policy with this partner reference."
+  policyReference: String
   "Only of this claim."
   claimId: ID
   "Only of this partner; for operators, who see every partner's."
@@ -13367,12 +14102,28 @@ type PolicyEdge {
   node: Policy!
 }
 
+"An area between two meridians and two parallels, in WGS84 degrees, borders included."
+input BoxInput {
+  "Western border, from -180 to 180; above east when the area crosses the antimeridian."
+  west: Float!
+  "Southern border, from -90 to 90."
+  south: Float!
+  "Eastern border, from -180 to 180."
+  east: Float!
+  "Northern border, from -90 to 90."
+  north: Float!
+}
+
 "Which policies. Members that are left out do not filter."
 input PolicyFilter {
   "Only in this state."
   status: PolicyStatus
+  "Only in one of these states, and in status when it is given too."
+  statuses: [PolicyStatus!]
   "Only of this product, by its key."
   product: String
+  "Only with a circle or a box that overlaps this area. Archived policies and those at a station are left out."
+  box: BoxInput
   "Only the record with this partner reference."
   partnerReference: String
   "Only of this partner; for operators, who see every partner's."
@@ -13402,6 +14153,65 @@ input PolicyFilter {
     "End, not included; now when left out."
     to: DateTime
   ): Portfolio
+  """
+  Covers on a map: the active policies with a circle or a box whose middle lies in an area. At most 2000 are listed one by one
+  in covers; when there are more, cells has their sums. Policies at a station are not on the map. Partners see their own,
+  operators those of all partners. Scope policies:read. Errors: parameter_invalid, partner_mismatch.
+  """
+  coverMap(
+    "The area."
+    box: BoxInput!
+    "How fine the cells are: 45 / 2^zoom degrees, from 0 to 12. They are made larger until the area has at most 1000."
+    zoom: Int!
+    "Only for operators: the partner of the policies; all partners when left out."
+    partner: String
+    "Key of the only product to show."
+    product: String
+    "The only currency to show, ISO 4217."
+    currency: String
+  ): CoverMap
+}
+
+"Covers on a map, one by one or as sums."
+type CoverMap {
+  "Size of the cells, in degrees."
+  cellDegrees: Float!
+  "How many policies are in the area."
+  policies: Long!
+  "The policies, newest first; empty when there are cells."
+  covers: [MapCover!]!
+  "The sums; empty when there are covers."
+  cells: [MapCell!]!
+}
+
+"A policy on a map."
+type MapCover {
+  "Id of the policy."
+  policyId: ID!
+  "The partner of the policy."
+  partner: String!
+  "Key of the policy's product."
+  productKey: String!
+  "What it insures against."
+  peril: Peril!
+  "The insured place, a circle or a box."
+  place: Place!
+  "The largest total that the policy pays."
+  limit: Money!
+}
+
+"The policies of a cell of a map, summed."
+type MapCell {
+  "Western border, a longitude from -180."
+  west: Float!
+  "Southern border, a latitude from -90."
+  south: Float!
+  "The mean of the middles of their places."
+  center: Point!
+  "The number of policies."
+  policies: Long!
+  "Their limits, one sum for each currency."
+  limits: [Money!]!
 }
 
 "The figures of a portfolio. Each figure costs one pass over the records that it counts."
@@ -13572,8 +14382,13 @@ type DoubtFigure {
 }
 `, BuiltIn: false},
 	{Name: "../schema/product.graphqls", Input: `extend type Query {
-  "The newest version of a product. Scope products:read. Errors: not_found."
-  product("Key of the product, such as quake-circle." key: String!): Product
+  "A version of a product. Scope products:read. Errors: not_found."
+  product(
+    "Key of the product, such as quake-circle."
+    key: String!
+    "The version, from 1 to that of the newest; the newest when left out."
+    version: Int
+  ): Product
   "The newest versions of all products, by key. Scope products:read. Errors: cursor_invalid."
   products(
     "The number of records, 1 to 100; 25 when left out."
@@ -14064,6 +14879,8 @@ type QuoteEdge {
 input QuoteFilter {
   "Only in this state."
   status: QuoteStatus
+  "Only in one of these states, and in status when it is given too."
+  statuses: [QuoteStatus!]
   "Only of this product, by its key."
   product: String
   "Only the record with this partner reference."
@@ -14669,6 +15486,40 @@ scalar JSON
 scalar Metadata
 "An object like Metadata whose values may also be null, which removes the key."
 scalar MetadataChange
+`, BuiltIn: false},
+	{Name: "../schema/search.graphqls", Input: `extend type Query {
+  """
+  The records that a text names: by their id or its first 12 characters or more, or exactly by the partner's reference, the
+  rail's reference of a payout, or the source's id of an occurrence. At most 100, those of one partner together. Partners find
+  their own records, of the kinds that their scopes allow; the audit log has each search of an operator. Errors:
+  parameter_invalid.
+  """
+  search("The text, at most 255 bytes." text: String!): [SearchResult!]
+}
+
+"A record that a search found."
+type SearchResult {
+  "Id of the record."
+  id: ID!
+  "The type of the record, as in REST: policy."
+  object: String!
+  "The partner of the record; null for an occurrence."
+  partner: String
+  "How it matches."
+  match: SearchMatch!
+}
+
+"How a record matches a search."
+enum SearchMatch {
+  "By its id, or the beginning of its id."
+  ID
+  "By the partner's own reference."
+  PARTNER_REFERENCE
+  "By the rail's reference of a payout."
+  RAIL_REFERENCE
+  "By the source's id of an occurrence."
+  SOURCE_REFERENCE
+}
 `, BuiltIn: false},
 	{Name: "../schema/source.graphqls", Input: `extend type Query {
   "One registered source of observations. Scope policies:read. Errors: not_found."
@@ -15435,6 +16286,8 @@ type DeliveryAttempt {
 input WebhookEndpointFilter {
   "Only endpoints in this state."
   status: WebhookEndpointStatus
+  "Whether to list only endpoints whose last deliveries all failed, and those that were disabled for it."
+  failing: Boolean! = false
   "Only endpoints of this partner; for operators, who see every partner's."
   partner: String
   "Only the endpoint with this partner reference."
@@ -15968,6 +16821,54 @@ func (ec *executionContext) childFields_BookLine(ctx context.Context, field grap
 	return nil, fmt.Errorf("no field named %q was found under type BookLine", field.Name)
 }
 
+func (ec *executionContext) childFields_Call(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "at":
+		return ec.fieldContext_Call_at(ctx, field)
+	case "requestId":
+		return ec.fieldContext_Call_requestId(ctx, field)
+	case "partner":
+		return ec.fieldContext_Call_partner(ctx, field)
+	case "client":
+		return ec.fieldContext_Call_client(ctx, field)
+	case "operation":
+		return ec.fieldContext_Call_operation(ctx, field)
+	case "status":
+		return ec.fieldContext_Call_status(ctx, field)
+	case "code":
+		return ec.fieldContext_Call_code(ctx, field)
+	case "detail":
+		return ec.fieldContext_Call_detail(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Call", field.Name)
+}
+
+func (ec *executionContext) childFields_CallConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_CallConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_CallConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_CallConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_CallConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_CallConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CallConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_CallEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_CallEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_CallEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CallEdge", field.Name)
+}
+
 func (ec *executionContext) childFields_CancelJobsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "matched":
@@ -16214,6 +17115,20 @@ func (ec *executionContext) childFields_Cover(ctx context.Context, field graphql
 		return ec.fieldContext_Cover_measurement(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Cover", field.Name)
+}
+
+func (ec *executionContext) childFields_CoverMap(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cellDegrees":
+		return ec.fieldContext_CoverMap_cellDegrees(ctx, field)
+	case "policies":
+		return ec.fieldContext_CoverMap_policies(ctx, field)
+	case "covers":
+		return ec.fieldContext_CoverMap_covers(ctx, field)
+	case "cells":
+		return ec.fieldContext_CoverMap_cells(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type CoverMap", field.Name)
 }
 
 func (ec *executionContext) childFields_CreateQuotePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16696,6 +17611,8 @@ func (ec *executionContext) childFields_FailingJobs(ctx context.Context, field g
 	switch field.Name {
 	case "kind":
 		return ec.fieldContext_FailingJobs_kind(ctx, field)
+	case "explanation":
+		return ec.fieldContext_FailingJobs_explanation(ctx, field)
 	case "count":
 		return ec.fieldContext_FailingJobs_count(ctx, field)
 	case "lastError":
@@ -16768,6 +17685,32 @@ func (ec *executionContext) childFields_HistoryProof(ctx context.Context, field 
 		return ec.fieldContext_HistoryProof_lost(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type HistoryProof", field.Name)
+}
+
+func (ec *executionContext) childFields_Inbox(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "approvals":
+		return ec.fieldContext_Inbox_approvals(ctx, field)
+	case "claimsToDecide":
+		return ec.fieldContext_Inbox_claimsToDecide(ctx, field)
+	case "challenges":
+		return ec.fieldContext_Inbox_challenges(ctx, field)
+	case "unsettled":
+		return ec.fieldContext_Inbox_unsettled(ctx, field)
+	case "reconciliationExceptions":
+		return ec.fieldContext_Inbox_reconciliationExceptions(ctx, field)
+	case "failingEndpoints":
+		return ec.fieldContext_Inbox_failingEndpoints(ctx, field)
+	case "releaseStops":
+		return ec.fieldContext_Inbox_releaseStops(ctx, field)
+	case "violatedInvariants":
+		return ec.fieldContext_Inbox_violatedInvariants(ctx, field)
+	case "staleSources":
+		return ec.fieldContext_Inbox_staleSources(ctx, field)
+	case "failingJobs":
+		return ec.fieldContext_Inbox_failingJobs(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Inbox", field.Name)
 }
 
 func (ec *executionContext) childFields_Invariant(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16858,6 +17801,16 @@ func (ec *executionContext) childFields_JobEdge(ctx context.Context, field graph
 		return ec.fieldContext_JobEdge_cursor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type JobEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_JobQueue(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_JobQueue_name(ctx, field)
+	case "pausedAt":
+		return ec.fieldContext_JobQueue_pausedAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type JobQueue", field.Name)
 }
 
 func (ec *executionContext) childFields_Leaving(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -16964,6 +17917,40 @@ func (ec *executionContext) childFields_LiftMoratoriumPayload(ctx context.Contex
 		return ec.fieldContext_LiftMoratoriumPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type LiftMoratoriumPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_MapCell(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "west":
+		return ec.fieldContext_MapCell_west(ctx, field)
+	case "south":
+		return ec.fieldContext_MapCell_south(ctx, field)
+	case "center":
+		return ec.fieldContext_MapCell_center(ctx, field)
+	case "policies":
+		return ec.fieldContext_MapCell_policies(ctx, field)
+	case "limits":
+		return ec.fieldContext_MapCell_limits(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MapCell", field.Name)
+}
+
+func (ec *executionContext) childFields_MapCover(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "policyId":
+		return ec.fieldContext_MapCover_policyId(ctx, field)
+	case "partner":
+		return ec.fieldContext_MapCover_partner(ctx, field)
+	case "productKey":
+		return ec.fieldContext_MapCover_productKey(ctx, field)
+	case "peril":
+		return ec.fieldContext_MapCover_peril(ctx, field)
+	case "place":
+		return ec.fieldContext_MapCover_place(ctx, field)
+	case "limit":
+		return ec.fieldContext_MapCover_limit(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MapCover", field.Name)
 }
 
 func (ec *executionContext) childFields_Measure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -17358,6 +18345,10 @@ func (ec *executionContext) childFields_Occurrence(ctx context.Context, field gr
 		return ec.fieldContext_Occurrence_definition(ctx, field)
 	case "sandbox":
 		return ec.fieldContext_Occurrence_sandbox(ctx, field)
+	case "location":
+		return ec.fieldContext_Occurrence_location(ctx, field)
+	case "mainMeasure":
+		return ec.fieldContext_Occurrence_mainMeasure(ctx, field)
 	case "policies":
 		return ec.fieldContext_Occurrence_policies(ctx, field)
 	case "progress":
@@ -17536,6 +18527,16 @@ func (ec *executionContext) childFields_PastEvent(ctx context.Context, field gra
 		return ec.fieldContext_PastEvent_payout(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PastEvent", field.Name)
+}
+
+func (ec *executionContext) childFields_PauseQueuePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "queue":
+		return ec.fieldContext_PauseQueuePayload_queue(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_PauseQueuePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PauseQueuePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Payout(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18482,6 +19483,16 @@ func (ec *executionContext) childFields_ResolvePayoutPayload(ctx context.Context
 	return nil, fmt.Errorf("no field named %q was found under type ResolvePayoutPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_ResumeQueuePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "queue":
+		return ec.fieldContext_ResumeQueuePayload_queue(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ResumeQueuePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResumeQueuePayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ResumeReleasesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "releaseStop":
@@ -18558,6 +19569,20 @@ func (ec *executionContext) childFields_Rung(ctx context.Context, field graphql.
 		return ec.fieldContext_Rung_factor(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Rung", field.Name)
+}
+
+func (ec *executionContext) childFields_SearchResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SearchResult_id(ctx, field)
+	case "object":
+		return ec.fieldContext_SearchResult_object(ctx, field)
+	case "partner":
+		return ec.fieldContext_SearchResult_partner(ctx, field)
+	case "match":
+		return ec.fieldContext_SearchResult_match(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SearchResult", field.Name)
 }
 
 func (ec *executionContext) childFields_Season(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -18852,6 +19877,22 @@ func (ec *executionContext) childFields_UnblockPayoutPayload(ctx context.Context
 		return ec.fieldContext_UnblockPayoutPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type UnblockPayoutPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_UnsettledPayouts(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "status":
+		return ec.fieldContext_UnsettledPayouts_status(ctx, field)
+	case "blockedReason":
+		return ec.fieldContext_UnsettledPayouts_blockedReason(ctx, field)
+	case "count":
+		return ec.fieldContext_UnsettledPayouts_count(ctx, field)
+	case "amount":
+		return ec.fieldContext_UnsettledPayouts_amount(ctx, field)
+	case "oldestSeconds":
+		return ec.fieldContext_UnsettledPayouts_oldestSeconds(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type UnsettledPayouts", field.Name)
 }
 
 func (ec *executionContext) childFields_Verification(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

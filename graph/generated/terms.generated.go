@@ -2752,6 +2752,22 @@ func (ec *executionContext) marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx co
 	return ec._Money(ctx, sel, &v)
 }
 
+func (ec *executionContext) marshalNMoney2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.Money) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
 func (ec *executionContext) unmarshalNMoneyInput2parapetᚋmodelᚋmoneyᚐMoney(ctx context.Context, v any) (money.Money, error) {
 	res, err := ec.unmarshalInputMoneyInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)

@@ -1969,7 +1969,11 @@ func (ec *executionContext) unmarshalInputWebhookEndpointFilter(ctx context.Cont
 		asMap[k] = v
 	}
 
-	fieldsInOrder := [...]string{"status", "partner", "partnerReference", "createdFrom", "createdTo"}
+	if _, present := asMap["failing"]; !present {
+		asMap["failing"] = false
+	}
+
+	fieldsInOrder := [...]string{"status", "failing", "partner", "partnerReference", "createdFrom", "createdTo"}
 	for _, k := range fieldsInOrder {
 		v, ok := asMap[k]
 		if !ok {
@@ -1983,6 +1987,13 @@ func (ec *executionContext) unmarshalInputWebhookEndpointFilter(ctx context.Cont
 				return it, err
 			}
 			it.Status = data
+		case "failing":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("failing"))
+			data, err := ec.unmarshalNBoolean2bool(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Failing = data
 		case "partner":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("partner"))
 			data, err := ec.unmarshalOString2string(ctx, v)

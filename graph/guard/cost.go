@@ -68,6 +68,8 @@ const (
 	nodeInterface        = "Node"
 	historyProofType     = "HistoryProof"
 	portfolioType        = "Portfolio"
+	coverMapType         = "CoverMap"
+	inboxType            = "Inbox"
 	exposureType         = "Exposure"
 	progressType         = "OccurrenceProgress"
 	explanationsType     = "ExplanationConnection"
@@ -175,7 +177,7 @@ func (c *costEstimator) fieldCost(f *ast.Field, on *ast.Definition, in outerLimi
 // number of lines returned.
 func aggregateCost(definition *ast.FieldDefinition, on *ast.Definition) int64 {
 	switch name := definition.Type.Name(); {
-	case on.Name == portfolioType, name == statementType, name == ledgerBalanceType && on.Name != statementType:
+	case name == coverMapType, name == inboxType, on.Name == portfolioType, name == statementType, name == ledgerBalanceType && on.Name != statementType:
 		return aggregationCost
 	case name == exposureType:
 		return exposureCost

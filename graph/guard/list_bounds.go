@@ -11,6 +11,7 @@ import (
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/ledger"
+	"parapet/model/operations"
 )
 
 // A list without a limiting argument counts with its length in a large portfolio.
@@ -37,6 +38,9 @@ var listBounds = map[string]listBound{
 	"Query.releaseStops":                  {entries: store.MaxPageSize},
 	"Query.releaseResumptions":            {entries: store.MaxPageSize},
 	"Leaving.orders":                      {entries: 100},
+	"Query.search":                        {entries: operations.MaxSearchResults},
+	"Inbox.unsettled":                     {entries: 8, perCurrency: true},
+	"Query.jobQueues":                     {entries: 20},
 	"Query.jobCounts":                     {entries: 100}, // queues, kinds and states that have jobs
 	"Query.failingJobs":                   {entries: 50},  // failing kinds
 	"Query.ledger":                        {entries: len(ledger.Accounts()), perCurrency: true, perPartner: true},
@@ -51,6 +55,9 @@ var listBounds = map[string]listBound{
 	"Portfolio.payoutsByStatus":           {entries: 8, perCurrency: true},
 	"Portfolio.doubt":                     {entries: 2 * 5, perCurrency: true}, // two states, five ages
 	"Portfolio.series":                    {entries: 1, perCurrency: true},
+	"CoverMap.covers":                     {entries: portfolio.MaxMapCovers},
+	"CoverMap.cells":                      {entries: portfolio.MaxMapCells},
+	"MapCell.limits":                      {entries: 1, perCurrency: true},
 	"OccurrenceProgress.lines":            {entries: assumedPartners * assumedCurrencies},
 	"Series.points":                       {fromArguments: true},
 	"Book.lines":                          {fromArguments: true},

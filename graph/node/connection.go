@@ -78,6 +78,8 @@ type (
 	JobConnection                 = Connection[*Job]                  // of jobs
 	JobEdge                       = Edge[*Job]                        // to a job
 	AuditEdge                     = Edge[*audit.Entry]                // to an entry of it
+	CallConnection                = Connection[*audit.Call]           // of calls
+	CallEdge                      = Edge[*audit.Call]                 // to a call
 )
 
 func newConnection[R, N any](page *store.Page[R], nodes []*N) *Connection[*N] {

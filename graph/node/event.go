@@ -49,6 +49,11 @@ func (r *Reader) Events(ctx context.Context, first *int, after *string, filter *
 	return toConnection(r.newEvents)(r.Service.Events.List(ctx, r.Actor, filter.toModel(), pageRequest(first, after)))
 }
 
+// LatestEvents lists the events of all partners, newest first.
+func (r *Reader) LatestEvents(ctx context.Context, first *int, after, order *string) (*EventConnection, error) {
+	return toConnection(r.newEvents)(r.Service.Events.ListLatest(ctx, r.Actor, orderedPage(first, after, order)))
+}
+
 // EventDescription is a row of the event catalogue.
 type EventDescription struct{ events.EventDescription }
 

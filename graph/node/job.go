@@ -82,3 +82,36 @@ func (r *Reader) changeJobs(ctx context.Context, id *string, in operations.JobCh
 	}
 	return &JobsPayload{done.Matched, done.Changed, done.Skipped, id}, nil
 }
+
+// PauseQueueInput is a queue and the reason.
+type PauseQueueInput struct {
+	Queue, Reason    string
+	ClientMutationID *string
+}
+
+// ResumeQueueInput is a queue and the reason.
+type ResumeQueueInput PauseQueueInput
+
+// QueuePayload is the queue after a mutation.
+type QueuePayload struct {
+	Queue            *operations.JobQueue
+	ClientMutationID *string
+}
+
+// JobQueues lists the queues.
+func (r *Reader) JobQueues(ctx context.Context) ([]*operations.JobQueue, error) {
+	queues, err := r.Service.Operations.JobQueues(ctx, r.Actor)
+	return pointersTo(queues), err
+}
+
+// PauseQueue pauses a queue.
+func (r *Reader) PauseQueue(ctx context.Context, in PauseQueueInput) (*QueuePayload, error) {
+	queue, err := runMutation(ctx, r, in.ClientMutationID, operations.QueueChange{Queue: in.Queue, Paused: true, Reason: in.Reason}, r.Service.Operations.ChangeQueue)
+	return &QueuePayload{queue, in.ClientMutationID}, err
+}
+
+// ResumeQueue resumes a queue.
+func (r *Reader) ResumeQueue(ctx context.Context, in ResumeQueueInput) (*QueuePayload, error) {
+	queue, err := runMutation(ctx, r, in.ClientMutationID, operations.QueueChange{Queue: in.Queue, Reason: in.Reason}, r.Service.Operations.ChangeQueue)
+	return &QueuePayload{queue, in.ClientMutationID}, err
+}

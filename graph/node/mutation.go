@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/99designs/gqlgen/graphql"
@@ -38,6 +39,9 @@ const (
 func runMutation[In, R any](ctx context.Context, r *Reader, id *string, in In, do func(context.Context, actor.Actor, In) (*R, error)) (*R, error) {
 	actor := r.Actor
 	actor.Operation = graphql.GetFieldContext(ctx).Field.Name
+	if err := r.requireRecentSignIn(ctx, actor); err != nil {
+		return nil, err
+	}
 	key, err := idempotencyKeyOf(ctx, id)
 	if err != nil {
 		return nil, err
@@ -48,6 +52,9 @@ func runMutation[In, R any](ctx context.Context, r *Reader, id *string, in In, d
 		}
 	}
 	record, err := do(ctx, actor, in)
+	if request := gateway.FromContext(ctx); err == nil && request != nil && request.RecordCall != nil {
+		request.RecordCall(actor.Operation, nil)
+	}
 	var first *store.Replay
 	if !errors.As(err, &first) {
 		return record, err
@@ -58,6 +65,23 @@ func runMutation[In, R any](ctx context.Context, r *Reader, id *string, in In, d
 	}
 	markReplayed(ctx)
 	return record, nil
+}
+
+// movingMoney are the mutations that need a recent sign-in.
+var movingMoney = []string{"approvePayout", "resolvePayout", "settlePayoutExternally", "resumeReleases"}
+
+// requireRecentSignIn refuses an operator's mutation that moves money when the sign-in is
+// old, with the challenge of RFC 9470 in the header.
+func (r *Reader) requireRecentSignIn(ctx context.Context, actor actor.Actor) error {
+	if actor.SignIn == nil || !slices.Contains(movingMoney, actor.Operation) {
+		return nil
+	}
+	err := actor.RequireRecentSignIn(r.Now())
+	var refusal *apperr.Error
+	if errors.As(err, &refusal) {
+		gateway.FromContext(ctx).SetErrorHeaders(refusal)
+	}
+	return err
 }
 
 // markReplayed marks a replayed result in extensions.replayed, under the mutation's

@@ -92,17 +92,11 @@ func (r *Reader) Observation(ctx context.Context, id string) (*Observation, erro
 // Station returns the station that measured.
 func (o *Observation) Station() *string { return orNil(o.Observation.Station) }
 
-// NamedMeasure is a measured value with its name.
-type NamedMeasure struct {
-	Name string
-	wire.Measure
-}
-
 // Measures returns the values sorted by name.
-func (o *Observation) Measures() []NamedMeasure {
-	measures := make([]NamedMeasure, 0, len(o.Observation.Measures))
+func (o *Observation) Measures() []wire.NamedMeasure {
+	measures := make([]wire.NamedMeasure, 0, len(o.Observation.Measures))
 	for _, name := range slices.Sorted(maps.Keys(o.Observation.Measures)) {
-		measures = append(measures, NamedMeasure{name, o.Observation.Measures[name]})
+		measures = append(measures, wire.NamedMeasure{Name: name, Measure: o.Observation.Measures[name]})
 	}
 	return measures
 }

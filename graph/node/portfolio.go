@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"parapet/model/hazard"
 	"parapet/model/insight/portfolio"
 	"parapet/model/wire"
 )
@@ -18,6 +19,36 @@ func (r *Reader) Portfolio(ctx context.Context, partner, product, currency *stri
 	})
 	return &Portfolio{p}, err
 }
+
+// CoverMap is the covers of a map.
+type CoverMap struct{ *wire.CoverMap }
+
+// MapCover is a policy on a map.
+type MapCover struct{ wire.MapCover }
+
+// CoverMap returns the covers of a box.
+func (r *Reader) CoverMap(ctx context.Context, box hazard.Box, zoom int, partner, product, currency *string) (*CoverMap, error) {
+	drawn, err := r.Service.Portfolio.Map(ctx, r.Actor, portfolio.MapRequest{Box: box, Zoom: zoom, Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency)})
+	if err != nil {
+		return nil, err
+	}
+	return &CoverMap{drawn}, nil
+}
+
+// Covers returns the policies.
+func (m *CoverMap) Covers() []MapCover {
+	covers := make([]MapCover, len(m.CoverMap.Covers))
+	for i, cover := range m.CoverMap.Covers {
+		covers[i] = MapCover{cover}
+	}
+	return covers
+}
+
+// ProductKey returns the key of the product.
+func (c MapCover) ProductKey() string { return c.Product }
+
+// Place returns the insured place.
+func (c MapCover) Place() Place { return Place{c.MapCover.Place} }
 
 // Book is lines of a portfolio, and whether there are more.
 type Book struct {

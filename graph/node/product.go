@@ -21,9 +21,12 @@ func (r *Reader) newProducts(records []*wire.Product) []*Product {
 	return wrapEach(records, func(p *wire.Product) *Product { return &Product{p} })
 }
 
-// Product returns the newest version of a product. Errors: not_found.
-func (r *Reader) Product(ctx context.Context, key string) (*Product, error) {
-	return toNode(r.newProducts)(r.Service.Products.Get(ctx, r.Actor, key))
+// Product returns a version of a product, the newest without one. Errors: not_found.
+func (r *Reader) Product(ctx context.Context, key string, version *int) (*Product, error) {
+	if version == nil {
+		return toNode(r.newProducts)(r.Service.Products.Get(ctx, r.Actor, key))
+	}
+	return toNode(r.newProducts)(r.Service.Products.GetVersion(ctx, r.Actor, key, *version))
 }
 
 // Products lists the newest versions of all products by key.
