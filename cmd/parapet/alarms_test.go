@@ -95,6 +95,7 @@ func TestEveryAlarmHasARunbookEntry(t *testing.T) {
 		for _, part := range []string{"\n**Means** ", "\n**Look** ", "\n**Do** "} {
 			require.Contains(t, a.section, part, a.text)
 		}
+		require.Contains(t, a.section, "**Look** at `/console/", "%s has no address to a page of the console", a.text)
 		for _, command := range regexp.MustCompile("`parapet ops ([a-z-]+)([^`]*)").FindAllStringSubmatch(a.section, -1) {
 			v, known := operatorVerbs()[command[1]]
 			require.True(t, known, command[0])

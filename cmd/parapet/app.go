@@ -130,7 +130,7 @@ func (a *app) wireAPI() error {
 	verifier, err := auth.New(auth.Config{
 		Issuers: a.settings.Issuers, Audience: a.settings.Audience, Algorithms: a.settings.Algorithms,
 		PartnerClaim: a.settings.PartnerClaim, RequireType: a.settings.RequireType, Now: time.Now,
-		AllowAnySource: a.settings.Rehearsal, AllowPartnerSource: a.settings.isDevelopmentStack(),
+		SignInMaxAge: a.settings.SignInMaxAge, AllowAnySource: a.settings.Rehearsal, AllowPartnerSource: a.settings.isDevelopmentStack(),
 	})
 	if err != nil {
 		return fmt.Errorf("tokens: %w", err)
@@ -148,7 +148,7 @@ func (a *app) wireAPI() error {
 		Authenticate: verifier.Verify, Now: time.Now, Issuers: a.settings.Issuers, Limiter: a.partnerLimiter(), AddressLimiter: a.addressLimiter(),
 		Waiters:        a.waiters,
 		BodyBudget:     upload.NewBudget(a.settings.PartnerUploadLimit<<20, a.settings.UploadLimit<<20),
-		SharedHandlers: doors, ObserveRequest: a.metrics.observeRequest, OnDenied: a.service.Audit.RecordRefusal, Tracer: a.tracer,
+		SharedHandlers: doors, ObserveRequest: a.metrics.observeRequest, OnDenied: a.service.Audit.RecordRefusal, OnCall: a.service.Audit.RecordCall, Tracer: a.tracer,
 		PingDatabase: a.monitor.Alive,
 		CheckReady: func(ctx context.Context) error {
 			return errors.Join(a.checkDraining(), a.db.Pool.Ping(ctx), migrations.Check(ctx, a.db.Pool), verifier.Ready(ctx))

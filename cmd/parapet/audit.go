@@ -1,10 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"encoding/csv"
-	"io"
 	"net/http"
 	"strconv"
 	"strings"
@@ -36,31 +34,30 @@ func (a *app) saveRefusals(ctx context.Context) error {
 	}
 }
 
-// maxAuditedBody limits the body of an action, in bytes; a thousand job ids need a third
-// of it.
-const maxAuditedBody = 64 << 10
+// callFlushInterval is the longest delay of a call in the log of developers.
+const callFlushInterval = time.Second
 
-// auditActions records each operator action in River's user interface before it is
-// executed.
-func (a *app) auditActions(next http.Handler) http.Handler {
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if r.Method != http.MethodGet && r.Method != http.MethodHead {
-			body, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxAuditedBody))
-			if err != nil {
-				http.Error(w, "The body cannot be read.", http.StatusBadRequest)
-				return
-			}
-			who, _ := signin.Operator(r.Context())
-			who.Operation = "console " + r.Method + " " + strings.TrimPrefix(r.URL.Path, jobsPath)
-			if err := audit.RecordAction(r.Context(), a.service.Store, who, string(body)); err != nil {
-				a.log.ErrorContext(r.Context(), "could not record an operator's action", "error", err)
-				http.Error(w, "Nothing was done, because the audit log could not be written.", http.StatusServiceUnavailable)
-				return
-			}
-			r.Body = io.NopCloser(bytes.NewReader(body))
+// saveCalls saves the calls of partners until ctx ends, and then once more.
+func (a *app) saveCalls(ctx context.Context) error {
+	tick := time.NewTicker(callFlushInterval)
+	defer tick.Stop()
+	for {
+		ended := false
+		select {
+		case <-tick.C:
+		case <-ctx.Done():
+			ended = true
 		}
-		next.ServeHTTP(w, r)
-	})
+		saving, cancel := context.WithTimeout(context.WithoutCancel(ctx), drainTimeout)
+		dropped, err := a.service.Audit.SaveCalls(saving)
+		cancel()
+		if dropped > 0 || err != nil {
+			a.log.WarnContext(ctx, "calls of partners are missing in the log of developers", "calls", dropped, "error", err)
+		}
+		if ended {
+			return nil
+		}
+	}
 }
 
 // auditCSV writes the whole audit log, page by page.

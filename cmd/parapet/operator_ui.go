@@ -25,6 +25,8 @@ import (
 const (
 	jobsPath  = signin.Path + "/jobs"
 	auditPath = signin.Path + "/audit.csv"
+	// sessionPath has the links of the sign-in's home page where the console is served.
+	sessionPath = signin.Path + "/session"
 )
 
 // sandboxPage returns the handlers of the page at /sandbox.
@@ -80,7 +82,7 @@ func (a *app) openOperatorUI(queue *jobs.Queue, keys seal.Keys) error {
 		AuthParams: more, Issuer: a.settings.Issuers[0], Client: a.settings.OperatorUIClient, Secret: a.settings.OperatorUISecret,
 		Origin: a.settings.BaseURL, InsecureCookies: a.settings.Loopback, Now: time.Now, Sessions: a.service.Operations,
 		Links: []signin.Link{
-			{Path: jobsPath + "/jobs", Title: "Jobs", About: "Queued, running and failed jobs: River's console, with retry, cancel and pause."},
+			{Path: jobsPath + "/jobs", Title: "Jobs", About: "Queued, running and failed jobs as River shows them, to look at."},
 			{Path: auditPath, Title: "Audit log", About: "Actions of operators and refused actions, as CSV, newest first."},
 		},
 	}
@@ -104,10 +106,14 @@ func (a *app) openOperatorUI(queue *jobs.Queue, keys seal.Keys) error {
 		return fmt.Errorf("job console: %w", err)
 	}
 	a.operatorHandlers = ui.Handlers()
+	if a.settings.Console { // its operator part has what the home page of these pages links to
+		a.operatorHandlers["GET "+sessionPath] = a.operatorHandlers["GET "+signin.Path]
+		a.operatorHandlers["GET "+signin.Path] = http.RedirectHandler(console.Path+"/inbox", http.StatusSeeOther)
+	}
 	maps.Copy(a.operatorHandlers, map[string]http.Handler{
 		"GET " + jobsPath:  http.RedirectHandler(jobsPath+"/jobs", http.StatusSeeOther),
 		"GET " + auditPath: ui.Guard(http.HandlerFunc(a.auditCSV)),
-		jobsPath + "/":     ui.Guard(a.auditActions(a.jobAdmin)),
+		jobsPath + "/":     ui.Guard(a.jobAdmin),
 	})
 	return nil
 }

@@ -93,7 +93,7 @@ func TestTheJobConsoleIsForOperators(t *testing.T) {
 		return answer.status
 	}
 	require.Equal(t, http.StatusForbidden, press("cross-site"))
-	require.Equal(t, http.StatusOK, press("same-origin"))
+	require.Equal(t, http.StatusMethodNotAllowed, press("same-origin"), "actions need a reason: they are mutations")
 	w.callAs(t, "acme", "POST", "/graphql", `{"query": "mutation { blockPayout(input: {payoutId: \"pay_x\", reason: OPERATOR_HOLD, note: \"x\"}) { payout { id } } }"}`, 200)
 	w.callAs(t, "acme", "POST", "/v1/observations", quakeNow("6.1"), 403)
 	require.NoError(t, w.app.service.Audit.SaveRefusals(t.Context()))
@@ -109,7 +109,6 @@ func TestTheJobConsoleIsForOperators(t *testing.T) {
 		{"refused", "GET /ops/callback", "partner"},
 		{"refused", "blockPayout", "partner"},
 		{"refused", "createObservations", "partner"},
-		{"done", "console PUT /api/queues/feeds/pause", "operator"},
 	}, shown)
 }
 
@@ -117,11 +116,13 @@ func TestOperatorUILinksToEveryPage(t *testing.T) {
 	t.Parallel()
 	w := newTestStack(t)
 	b := w.newBrowser(t)
-	answer, text := b.openPageAs(t, "second-operator", "/ops")
+	answer, text := b.openPageAs(t, "second-operator", "/ops/session")
 	require.Equal(t, http.StatusOK, answer.status)
 	require.Contains(t, text, "second-operator <button>Sign out</button>")
 	links := regexp.MustCompile(`<a href="([^"]+)">`).FindAllStringSubmatch(text, -1)
 	require.Len(t, links, 3)
+	answer, _ = b.sendRequest(t, http.MethodGet, "/ops", "")
+	require.Equal(t, "/console/inbox", answer.finalURL.Path)
 	for _, link := range links {
 		answer, _ := b.sendRequest(t, http.MethodGet, link[1], "")
 		require.Equal(t, http.StatusOK, answer.status, link[1])

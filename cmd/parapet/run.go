@@ -74,6 +74,7 @@ func (a *app) serveAndWork(ctx context.Context, listener, metrics net.Listener) 
 			}
 		}
 		group.Go(func() error { return a.saveRefusals(serving) })
+		group.Go(func() error { return a.saveCalls(serving) })
 		group.Go(func() error { return a.serveAPI(serving, listener) })
 	}
 	if metrics != nil {
