@@ -2,16 +2,20 @@ package trigger
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
+	"strings"
 	"time"
 )
 
-// durationPattern matches the calendar part and the clock part of a duration, whole
-// numbers of at most six digits: no product needs more, and no sum can overflow.
-var durationPattern = regexp.MustCompile(
-	`^P(?:(\d{1,6})Y)?(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?` +
-		`(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$`)
+// The units of a duration's calendar part and clock part, in their order.
+const (
+	calendarUnits = "YMWD"
+	clockUnits    = "HMS"
+)
+
+// maxDurationDigits bounds the numbers of a duration: no product needs more, and no sum can
+// overflow.
+const maxDurationDigits = 6
 
 // Duration is a length of time in calendar and clock units.
 type Duration struct {
@@ -22,18 +26,36 @@ type Duration struct {
 // ParseDuration parses an ISO 8601 duration such as P365D, P1Y6M, P2W or PT72H.
 // Fractions and signs are errors.
 func ParseDuration(iso string) (Duration, error) {
-	parts := durationPattern.FindStringSubmatch(iso)
-	if parts == nil || iso[len(iso)-1] == 'P' || iso[len(iso)-1] == 'T' {
+	calendar, clock, hasClock := strings.Cut(strings.TrimPrefix(iso, "P"), "T")
+	days, calendarOK := parseUnits(calendar, calendarUnits)
+	times, clockOK := parseUnits(clock, clockUnits)
+	if iso == "" || iso[0] != 'P' || !calendarOK || !clockOK || hasClock == (clock == "") || calendar+clock == "" {
 		return Duration{}, fmt.Errorf("%q is not an ISO 8601 duration of whole units such as P365D", iso)
 	}
-	var n [8]int
-	for i, digits := range parts[1:] {
-		n[i+1], _ = strconv.Atoi(digits) // an empty group is 0
-	}
 	return Duration{
-		months: 12*n[1] + n[2], days: 7*n[3] + n[4],
-		clock: time.Duration(n[5])*time.Hour + time.Duration(n[6])*time.Minute + time.Duration(n[7])*time.Second,
+		months: 12*days[0] + days[1], days: 7*days[2] + days[3],
+		clock: time.Duration(times[0])*time.Hour + time.Duration(times[1])*time.Minute + time.Duration(times[2])*time.Second,
 	}, nil
+}
+
+// parseUnits parses whole numbers, each followed by its unit, in the order of the units.
+func parseUnits(text, units string) (numbers [4]int, ok bool) {
+	for last := -1; text != ""; {
+		digits := 0
+		for digits < len(text) && '0' <= text[digits] && text[digits] <= '9' {
+			digits++
+		}
+		if digits == 0 || digits > maxDurationDigits || digits == len(text) {
+			return numbers, false
+		}
+		unit := strings.IndexByte(units, text[digits])
+		if unit <= last {
+			return numbers, false
+		}
+		numbers[unit], _ = strconv.Atoi(text[:digits])
+		last, text = unit, text[digits+1:]
+	}
+	return numbers, true
 }
 
 // After returns t, in UTC, plus the duration. Years and months keep the day of the

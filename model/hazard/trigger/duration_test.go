@@ -1,6 +1,7 @@
 package trigger
 
 import (
+	"regexp"
 	"testing"
 	"time"
 
@@ -40,6 +41,22 @@ func TestAddDuration(t *testing.T) {
 		_, err := AddDuration(utcDate(2024, 1, 1), iso)
 		require.Error(t, err, iso)
 	}
+}
+
+// durationPattern is the grammar of durations: see ParseDuration.
+var durationPattern = regexp.MustCompile(
+	`^P(?:(\d{1,6})Y)?(?:(\d{1,6})M)?(?:(\d{1,6})W)?(?:(\d{1,6})D)?` +
+		`(?:T(?:(\d{1,6})H)?(?:(\d{1,6})M)?(?:(\d{1,6})S)?)?$`)
+
+func FuzzParseDurationAcceptsItsGrammar(f *testing.F) {
+	for _, iso := range []string{"P365D", "P1Y2M1W3DT4H5M6S", "PT1H", "P", "PT", "P1DT", "PP1D", "P1DT1HT1M", "P1M1Y", "P1D1D", "P0000001D", "P1", "PTT", "P1H", "PT1D", "T1H", ""} {
+		f.Add(iso)
+	}
+	f.Fuzz(func(t *testing.T, iso string) {
+		_, err := ParseDuration(iso)
+		want := durationPattern.MatchString(iso) && iso[len(iso)-1] != 'P' && iso[len(iso)-1] != 'T'
+		require.Equal(t, want, err == nil, iso)
+	})
 }
 
 func TestCoverTimes(t *testing.T) {

@@ -47,6 +47,29 @@ func (c Cover) QuakeReach(q hazard.Quake) []Reach {
 	return reach
 }
 
+// QuakeReaches returns a function that is QuakeReach and computes each magnitude once: a
+// history has many earthquakes and few magnitudes. Callers must not change what it
+// returns, nor call it concurrently.
+func (c Cover) QuakeReaches() func(hazard.Quake) []Reach {
+	type magnitude struct {
+		digits   int64
+		exponent int32
+	}
+	known := make(map[magnitude][]Reach)
+	return func(q hazard.Quake) []Reach {
+		if c.Trigger.isTooDeep(q) {
+			return nil
+		}
+		m := magnitude{q.Magnitude.CoefficientInt64(), q.Magnitude.Exponent()}
+		reach, found := known[m]
+		if !found {
+			reach = c.QuakeReach(q)
+			known[m] = reach
+		}
+		return reach
+	}
+}
+
 // StormShare returns only the factor of Evaluate's determination of a storm.
 func StormShare(c *Cover, p Period, payableFrom time.Time, storm hazard.Storm) decimal.Decimal {
 	e := evaluation{cover: *c, period: p, payableFrom: payableFrom}

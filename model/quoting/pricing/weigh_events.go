@@ -70,12 +70,15 @@ func (w *eventWeigher) weighQuakes(h *hazard.History) {
 	center, edge := w.cover.Place.Center(), w.cover.Place.RadiusKM
 	reach := edge + cutoffDeviations*w.smoothing
 	circles := make(map[float64]*riceDistribution)
-	for _, quake := range h.QuakesNear(center, reach) {
+	near := h.QuakesNear(center, reach)
+	reachOf := w.cover.QuakeReaches()
+	w.events = make([]WeighedEvent, 0, len(near))
+	for _, quake := range near {
 		km := hazard.Distance(center, quake.Where)
 		if km > reach || !w.season.contains(quake.At) {
 			continue
 		}
-		event, counts := newWeighedEvent(w.quakeMoments(circles, w.cover.QuakeReach(*quake), km))
+		event, counts := newWeighedEvent(w.quakeMoments(circles, reachOf(*quake), km))
 		if !counts {
 			continue
 		}
