@@ -60,6 +60,8 @@ type Config struct {
 	// BatchRelease states that the rail accepts batches: one ReleaseBatch replaces a
 	// Release per payout.
 	BatchRelease bool
+	// LargestClaimsFirst decides the policies of a large event in the order of their limits.
+	LargestClaimsFirst bool
 }
 
 // Service is the domain layer: one field per subdomain. REST, GraphQL, the jobs and the
@@ -110,6 +112,7 @@ func New(c Config) (*Service, error) {
 	store.Local[events.RelaySettings](s).OnSequenced = webhooks.ScheduleEndpoints
 	store.Local[capacity.Settings](s).RulesChanged = occurrence.UpdateRecentMoratoria
 	store.Local[payouts.ReleaseSettings](s).Batch = c.BatchRelease
+	store.Local[adjudication.MatchSettings](s).LargestFirst = c.LargestClaimsFirst
 	return &Service{
 		Store:          s,
 		Audit:          audit.New(s),

@@ -85,7 +85,7 @@ func newApp(ctx context.Context, s settings, keys seal.Keys, log *slog.Logger) (
 	if err != nil {
 		return a, err
 	}
-	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewJobAdmin(a.riverPool), Files: a.files, Keys: keys, Receipt: receiptKeys, Development: s.Rehearsal, RehearsalClock: s.RehearsalClock, Webhooks: a.webhookRules(), BatchRelease: s.isBatchRail()}); err != nil {
+	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewJobAdmin(a.riverPool), Files: a.files, Keys: keys, Receipt: receiptKeys, Development: s.Rehearsal, RehearsalClock: s.RehearsalClock, Webhooks: a.webhookRules(), BatchRelease: s.isBatchRail(), LargestClaimsFirst: s.ClaimOrder == orderByAmount}); err != nil {
 		return a, err
 	}
 	if a.tracer, a.stopTracing, err = tracing.NewTracer(ctx); err != nil {

@@ -49,6 +49,7 @@ type settings struct {
 	FingerprintKey     string        `env:"PARAPET_FINGERPRINT_KEY" secret:"true" help:"base64 of at least 32 bytes; it must never change; needed by serve"`
 	ReceiptKeys        []string      `env:"PARAPET_RECEIPT_KEYS" secret:"true" help:"keys of receipts, status:base64 of 32 random bytes, separated by commas: the first active one signs; active, retired and compromised ones are published; of a retired one x. and its published x are enough; empty: receipts are unavailable"`
 	Files              string        `env:"PARAPET_FILES" envDefault:"./files" help:"where attachments are kept: a folder, or s3://bucket/prefix?endpoint=https://host&region=name with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY"`
+	ClaimOrder         string        `env:"PARAPET_CLAIM_ORDER" envDefault:"bound" help:"which policies of a large event are decided and paid first: bound, in the order in which they were bound, or amount, those with the largest remaining limit of their currency"`
 	Rail               string        `env:"PARAPET_RAIL" envDefault:"" help:"payment rail: http, iso20022, nacha, or simulator, which moves no money"`
 	RailURL            string        `env:"PARAPET_RAIL_URL" envDefault:"" help:"rail http: the base address of its protocol, https"`
 	RailSecrets        []string      `env:"PARAPET_RAIL_SECRET" secret:"true" help:"rail http: base64 of at least 32 bytes that the rail knows too; while you replace it, two separated by a comma: the first signs"`

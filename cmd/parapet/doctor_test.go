@@ -102,6 +102,7 @@ func TestDoctorReportsFailedChecks(t *testing.T) {
 		"keys called alike":   {"keys", checkFail, func(s *settings) { s.SealKeys = append(s.SealKeys, s.SealKeys[0]) }},
 		"fingerprints other":  {"keys open", checkFail, func(s *settings) { s.FingerprintKey = base64.StdEncoding.EncodeToString(make([]byte, 32)) }},
 		"roles unknown":       {"settings", checkFail, func(s *settings) { s.Loopback, s.Roles = false, []string{"api", "wokers"} }},
+		"claim order unknown": {"settings", checkFail, func(s *settings) { s.Loopback, s.ClaimOrder = false, "largest" }},
 		"no roles":            {"settings", checkFail, func(s *settings) { s.Loopback, s.Roles = false, nil }},
 		"no origin":           {"settings", checkFail, func(s *settings) { s.Loopback, s.BaseURL = false, "https://api.example.com/" }},
 		"no such log level":   {"settings", checkFail, func(s *settings) { s.Loopback, s.LogLevel = false, "loud" }},

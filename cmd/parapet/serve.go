@@ -116,6 +116,12 @@ func (a *app) requireOurDatabase(ctx context.Context) error {
 // isDevelopmentStack reports whether parapet dev runs: serve refuses its loopback targets.
 func (s settings) isDevelopmentStack() bool { return s.Rehearsal && s.Loopback }
 
+// These are the values of PARAPET_CLAIM_ORDER.
+const (
+	orderByBinding = "bound"
+	orderByAmount  = "amount"
+)
+
 // checkComplete returns all missing settings at once.
 func (s settings) checkComplete() error {
 	var missing []error
@@ -131,6 +137,7 @@ func (s settings) checkComplete() error {
 	need(s.Rail != "", "PARAPET_RAIL is missing: name the payment rail; simulator makes no payments")
 	known := func(role string) bool { return role == "api" || role == "workers" }
 	need(len(s.Roles) > 0 && !slices.ContainsFunc(s.Roles, func(role string) bool { return !known(role) }), "PARAPET_ROLES: use api, workers, or both with a comma between")
+	need(slices.Contains([]string{"", orderByBinding, orderByAmount}, s.ClaimOrder), "PARAPET_CLAIM_ORDER: use bound or amount")
 	need(!s.Rehearsal || s.Rail == "" || s.Rail == rail.SimulatorName, "PARAPET_REHEARSAL needs PARAPET_RAIL=simulator: on another rail, invented events would pay real money")
 	origin, err := url.Parse(s.BaseURL)
 	need(s.BaseURL == "" || err == nil && (origin.Scheme == "https" || origin.Scheme == "http") && s.BaseURL == origin.Scheme+"://"+origin.Host && origin.Host != "",

@@ -145,7 +145,11 @@ func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*Ma
 		if err != nil {
 			return nil, err
 		}
-		for part := range slices.Chunk(policies, s.sliceSize) {
+		parts, err := s.divide(ctx, tx, policies)
+		if err != nil {
+			return nil, err
+		}
+		for _, part := range parts {
 			last++
 			rows = append(rows, SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version, Number: last, Candidates: len(policies), Policies: part, DueAt: tx.Clock})
 		}
@@ -164,6 +168,32 @@ func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*Ma
 		return nil, fmt.Errorf("write matchings: %w", err)
 	}
 	return rows, nil
+}
+
+// MatchSettings are the settings of matching.
+type MatchSettings struct {
+	// LargestFirst puts policies with the largest remaining limits into the first slices of
+	// an event, and not those that were bound first. Each currency has its own order.
+	LargestFirst bool
+}
+
+// divide divides the policies of an event, whose ids ascend, into slices, in the order in
+// which they are decided. The ids of each slice ascend, which is the order of locks.
+func (s *Service) divide(ctx context.Context, tx *store.Tx, policies []uuid.UUID) ([][]uuid.UUID, error) {
+	if len(policies) > s.sliceSize && store.Local[MatchSettings](s.Store).LargestFirst {
+		var largest []uuid.UUID
+		err := tx.NewRaw(`select id from (select id, row_number() over (partition by currency order by limit_remaining desc, id) as place from policies where id in (?)) p
+			order by place, id`, bun.List(policies)).Scan(ctx, &largest)
+		if err != nil {
+			return nil, fmt.Errorf("order policies by limit: %w", err)
+		}
+		policies = largest
+	}
+	parts := slices.Collect(slices.Chunk(policies, s.sliceSize))
+	for _, part := range parts {
+		slices.SortFunc(part, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	}
+	return parts, nil
 }
 
 // lastSliceNumber returns the highest number of the slices of a locked matching.

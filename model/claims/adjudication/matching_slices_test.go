@@ -1,6 +1,7 @@
 package adjudication_test
 
 import (
+	"fmt"
 	"testing"
 	"time"
 
@@ -58,6 +59,30 @@ func TestLargeEventIsDecidedInDisjointSlicesByManyWorkers(t *testing.T) {
 	require.Equal(t, 4, done, "the first job decides a few slices itself")
 	decideConcurrently(t, b, 4)
 	requireOneClaimEach(t, b, policies)
+}
+
+func TestLargestLimitsOfEachCurrencyAreDecidedFirstOnRequest(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	store.Local[adjudication.MatchSettings](b.Service.Store).LargestFirst = true
+	b.Service.Adjudication.SetSliceSize(2)
+	var policies []uuid.UUID
+	for _, limit := range []string{"100 USD", "400 USD", "300 USD", "200 EUR", "200 USD"} {
+		var amount int64
+		var currency string
+		_, err := fmt.Sscan(limit, &amount, &currency)
+		require.NoError(t, err)
+		policy := b.QuoteAndBind("quake-circle", modeltest.Context{"limit": map[string]any{"amount": amount * 10_000, "currency": currency}})
+		policies = append(policies, uuid.MustParse(modeltest.DatabaseID(policy)))
+	}
+	b.AdvanceClock(24 * time.Hour)
+	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
+	var decided [][]uuid.UUID
+	for _, slice := range slicesOf(t, b) {
+		decided = append(decided, slice.Policies)
+	}
+	require.Equal(t, [][]uuid.UUID{{policies[1], policies[3]}, {policies[2], policies[4]}, {policies[0]}}, decided, "ids ascend in each")
 }
 
 func TestSmallEventGoesAheadOfLargeOne(t *testing.T) {
