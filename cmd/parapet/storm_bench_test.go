@@ -39,6 +39,7 @@ func BenchmarkStorm(b *testing.B) {
 	decided := b.Run("Decide", func(b *testing.B) {
 		small, book := server.openHeldStorm(b, modeltest.SmallBookName), server.openHeldStorm(b, modeltest.BookName)
 		b.Run("Sizes", func(b *testing.B) { compareSizes(b, small, book) })
+		small.stop(b)
 		b.Run("Staged", func(b *testing.B) { decide = compareDecisions(b, server, book) })
 	})
 	if !decided {

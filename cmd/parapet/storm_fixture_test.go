@@ -72,7 +72,7 @@ func (s *stormServer) openHeldStorm(b *testing.B, book string) *storm {
 	b.Cleanup(func() { require.NoError(b, relay.Close(context.WithoutCancel(b.Context()))) })
 	_, err = relay.Exec(b.Context(), relayLockSQL)
 	require.NoError(b, err)
-	_, err = made.DB.Pool.Exec(b.Context(), "insert into "+migrations.RiverSchema+".river_queue (name, created_at, metadata, paused_at, updated_at) values ('release_batches', now(), '{}', now(), now())")
+	_, err = made.DB.Pool.Exec(b.Context(), "insert into "+migrations.RiverSchema+".river_queue (name, created_at, metadata, paused_at, updated_at) select name, now(), '{}', now(), now() from unnest(array['release_batches', 'payouts']) as name")
 	require.NoError(b, err)
 	made.process = made.startProcess(b, "rehearsal")
 	return made
@@ -94,12 +94,18 @@ func (s *stormServer) prepareStorm(b *testing.B, book string) *storm {
 		"PARAPET_LOOPBACK_TARGETS=true", "PARAPET_REHEARSAL=true")}
 }
 
-// restart replaces the process by another one.
-func (s *storm) restart(b *testing.B) {
+// stop ends the process.
+func (s *storm) stop(b *testing.B) {
 	b.Helper()
 	require.NoError(b, s.process.command.Process.Signal(os.Interrupt))
 	<-s.process.exited
 	s.process.killNow()
+}
+
+// restart replaces the process by another one.
+func (s *storm) restart(b *testing.B) {
+	b.Helper()
+	s.stop(b)
 	s.process = s.startProcess(s.group, "rehearsal")
 }
 

@@ -19,21 +19,31 @@ const (
 	RequeueAgainAfter    = time.Minute
 )
 
+// requeuedBesideBatches is how many pending payouts a turn of the sweep requeues if the
+// rail accepts batches: one batch releases all that are due, and after a large event
+// thousands wait for theirs.
+const requeuedBesideBatches = 32
+
 // RequeuePayoutsInFlight requeues payouts whose worker died or whose next inquiry to
 // the rail is due: once after each lease, then once a minute.
 func RequeuePayoutsInFlight(ctx context.Context, tx *store.Tx) (int, error) {
-	return requeueOverduePayouts(ctx, tx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true)
+	return requeueOverduePayouts(ctx, tx, "status in ('releasing', 'reconciling')", requeueInFlightAfter, true, store.SweepBatchSize)
 }
 
 // RequeuePendingPayouts requeues overdue pending payouts, whose job was lost. It
 // requeues each payout at most once a minute, and the queue ignores a duplicate of a
 // waiting job, so jobs do not accumulate while no worker runs. If the rail accepts
-// batches, a batch comes first, and a payout that it leaves is released alone.
+// batches, a batch comes first, and the payouts that it leaves are released alone, a few in
+// each turn.
 func RequeuePendingPayouts(ctx context.Context, tx *store.Tx) (int, error) {
-	return requeueOverduePayouts(ctx, tx, "status = 'pending'", requeuePendingAfter, false)
+	limit := store.SweepBatchSize
+	if store.Local[ReleaseSettings](tx.Store).Batch {
+		limit = requeuedBesideBatches
+	}
+	return requeueOverduePayouts(ctx, tx, "status = 'pending'", requeuePendingAfter, false, limit)
 }
 
-func requeueOverduePayouts(ctx context.Context, tx *store.Tx, status string, after time.Duration, ahead bool) (int, error) {
+func requeueOverduePayouts(ctx context.Context, tx *store.Tx, status string, after time.Duration, ahead bool, limit int) (int, error) {
 	var rows []struct {
 		ID       uuid.UUID
 		Partner  string
@@ -44,7 +54,7 @@ func requeueOverduePayouts(ctx context.Context, tx *store.Tx, status string, aft
 				and (requeued_at is null or requeued_at < next_attempt_at or requeued_at < ?2)
 			order by next_attempt_at limit ?3 for no key update skip locked) as overdue
 		where po.id = overdue.id and po.partner = overdue.partner returning po.id, po.partner, coalesce(overdue.repeated, false) as repeated`,
-		tx.Now, tx.Now.Add(-after), tx.Now.Add(-RequeueAgainAfter), store.SweepBatchSize).Scan(ctx, &rows)
+		tx.Now, tx.Now.Add(-after), tx.Now.Add(-RequeueAgainAfter), limit).Scan(ctx, &rows)
 	if err != nil {
 		return 0, fmt.Errorf("find overdue payouts: %w", err)
 	}

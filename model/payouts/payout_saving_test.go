@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -144,6 +145,42 @@ func TestOverduePayoutIsRequeuedOnceAMinute(t *testing.T) {
 	modeltest.ExecSQL(t, b, "update payouts set next_attempt_at = business_now() - interval '1 second', requeued_at = business_now() - interval '2 seconds'")
 	wait(30 * time.Second)
 	require.Len(t, requeued(t, b, payouts.RequeuePendingPayouts), 1, "a new time is requeued at once")
+}
+
+// TestBacklogOfBatchesGetsNoJobForEachPayout lets more payouts wait than a sweep requeues
+// beside batches.
+func TestBacklogOfBatchesGetsNoJobForEachPayout(t *testing.T) {
+	t.Parallel()
+	const waiting, alone = 40, 32
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.CopyPolicies(waiting)
+	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
+	store.Local[payouts.ReleaseSettings](b.Service.Store).Batch = true
+	sweep := func() (batches, singles int) {
+		require.NoError(t, b.Service.Payouts.InTx(t.Context(), actor.System(), func(ctx context.Context, tx *store.Tx) error {
+			n, err := payouts.RequeuePendingPayouts(ctx, tx)
+			require.LessOrEqual(t, n, alone)
+			for _, job := range tx.Jobs {
+				switch job.(type) {
+				case payouts.ReleaseBatch:
+					batches++
+				case payouts.ReleasePayout:
+					singles++
+				}
+			}
+			return err
+		}))
+		return batches, singles
+	}
+	b.AdvanceClock(40 * time.Second)
+	for _, want := range [][2]int{{1, 0}, {1, 0}, {0, 0}} { // 32 payouts, the other 8, none
+		batches, singles := sweep()
+		require.Equal(t, want, [2]int{batches, singles}, "one batch releases all")
+	}
+	b.AdvanceClock(payouts.RequeueAgainAfter + time.Second)
+	batches, singles := sweep()
+	require.Equal(t, [2]int{0, alone}, [2]int{batches, singles}, "what batches leave is released alone, a few at a time")
 }
 
 func TestPayoutInFlightIsRequeuedAfterItsLease(t *testing.T) {

@@ -1,11 +1,9 @@
 package adjudication
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -13,6 +11,7 @@ import (
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
+	"parapet/model/underwriting"
 )
 
 // ErrBarrierPending means that transactions which a second pass waits for are still
@@ -58,7 +57,7 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 		if err == nil && job.After == "" {
 			err = enqueueWaitingClaims(ctx, tx, occurrences)
 		}
-		if job.After == "" && horizon != noTransactions {
+		if job.After == "" && horizon != underwriting.NoBinds {
 			tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
 		}
 		return err
@@ -105,7 +104,6 @@ func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) er
 		return err
 	}
 	policies := store.ResourcePolicy.ParseIDs(job.Policies)
-	slices.SortFunc(policies, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	written := 0
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
 		written, err = s.startMatchings(ctx, tx, occurrences, map[uuid.UUID][]uuid.UUID{id: policies}, excludeNone)
@@ -117,32 +115,17 @@ func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) er
 	return s.decideInline(ctx, []uuid.UUID{id}, written)
 }
 
-// noTransactions is the barrier when no transaction was binding a policy.
-const noTransactions = "-"
-
-// bindTransactionsQuery selects the transactions of this database that hold BindLock or
-// wait for it, by their ids in pg_locks. These ids are unique until the server restarts,
-// which ends all transactions. A standby shows none, but Open does not connect to a
-// server in recovery.
-const bindTransactionsQuery = `select virtualtransaction from pg_locks
-	where locktype = 'advisory' and classid = 0 and objid = %d and objsubid = 1
-	and database = (select oid from pg_database where datname = current_database())`
-
 // snapshotBarrier returns the transactions that were binding policies when the first pass
 // began. The second pass returns ErrBarrierPending until all of them have ended.
 func (s *Service) snapshotBarrier(ctx context.Context, after string) (string, error) {
-	binding := fmt.Sprintf(bindTransactionsQuery, store.BindLock)
 	if after == "" {
-		var horizon string
-		err := s.DB.NewRaw("select coalesce(string_agg(virtualtransaction, ','), ?) from ("+binding+") b", noTransactions).Scan(ctx, &horizon)
-		return horizon, store.TranslateError(err)
+		return underwriting.ListBinds(ctx, s.DB)
 	}
-	var running bool
-	err := s.DB.NewRaw("select exists ("+binding+" and virtualtransaction = any(string_to_array(?, ',')))", after).Scan(ctx, &running)
+	running, err := underwriting.IsBindRunning(ctx, s.DB, after)
 	if err == nil && running {
-		return "", ErrBarrierPending
+		err = ErrBarrierPending
 	}
-	return "", store.TranslateError(err)
+	return "", err
 }
 
 // lockOccurrence locks one occurrence in the transaction and reads it with its facts. For

@@ -177,8 +177,8 @@ type MatchSettings struct {
 	LargestFirst bool
 }
 
-// divide divides the policies of an event, whose ids ascend, into slices, in the order in
-// which they are decided. The ids of each slice ascend, which is the order of locks.
+// divide divides the policies of an event into slices, in the order in which they are
+// decided. The ids of each slice ascend, which is the order of locks.
 func (s *Service) divide(ctx context.Context, tx *store.Tx, policies []uuid.UUID) ([][]uuid.UUID, error) {
 	if len(policies) > s.sliceSize && store.Local[MatchSettings](s.Store).LargestFirst {
 		var largest []uuid.UUID
