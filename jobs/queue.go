@@ -23,6 +23,14 @@
 //	sweep                 sweeps           moves due work, one kind per job, and  the next period retries
 //	                                       re-enqueues lost jobs
 //
+// A transaction inserts its jobs into River itself; there is no outbox of requests that
+// another transaction moves to the queue. The writes that happen most carry no job at all:
+// a quote and a bind enqueue none, and a slice of a thousand claims at most one where the
+// rail takes batches. For the others, such as recording an account, an outbox moved by
+// hundreds would take half of the processor time (450 against 1,050 microseconds a job)
+// and a third more write-ahead log (1,150 against 890 bytes), and begin the job later
+// (BenchmarkJobRequest).
+//
 // In every worker process the relay also numbers committed events; see
 // model.Service.Relay.
 package jobs

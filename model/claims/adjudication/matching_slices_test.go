@@ -12,6 +12,7 @@ import (
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/payouts"
 )
 
 // slicesOf returns the slices of the newest version of the only occurrence, by number.
@@ -83,6 +84,28 @@ func TestLargestLimitsOfEachCurrencyAreDecidedFirstOnRequest(t *testing.T) {
 		decided = append(decided, slice.Policies)
 	}
 	require.Equal(t, [][]uuid.UUID{{policies[1], policies[3]}, {policies[2], policies[4]}, {policies[0]}}, decided, "ids ascend in each")
+}
+
+// TestFrequentWritesEnqueueNoJobEach keeps a reason for which jobs are inserted in the
+// transaction of their cause: see package jobs.
+func TestFrequentWritesEnqueueNoJobEach(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	store.Local[payouts.ReleaseSettings](b.Service.Store).Batch = true
+	b.CopyPolicies(20)
+	countJobs := func(kind string) (n int) {
+		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from modeltest_jobs where $1 in ('', kind)", kind).Scan(&n))
+		return n
+	}
+	before := countJobs("")
+	b.QuoteAndBind("quake-circle", nil)
+	require.Equal(t, before, countJobs(""), "a quote and a bind")
+	b.AdvanceClock(time.Hour)
+	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Minute), modeltest.Epicentre, "6.9"))
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
+	require.Equal(t, 1, countJobs("release_batch"))
+	require.Zero(t, countJobs("release_payout"))
+	require.Equal(t, before+2, countJobs(""), "the evaluation and the batch")
 }
 
 func TestSmallEventGoesAheadOfLargeOne(t *testing.T) {
