@@ -34,7 +34,7 @@ export async function send(input: RequestInfo | URL, init: RequestInit = {}): Pr
 			throw e;
 		}
 		online.set(true);
-		if (answer.status === 401) sessionLost();
+		if (answer.status === 401 && !answer.headers.get("WWW-Authenticate")?.includes("insufficient_user_authentication")) sessionLost();
 		if (answer.status !== 429 || turn === 3) return answer;
 		await pause(1000 * Math.min(10, Number(answer.headers.get("Retry-After")) || 1));
 	}
@@ -43,15 +43,15 @@ export async function send(input: RequestInfo | URL, init: RequestInit = {}): Pr
 export const client = new Client({ url: "/graphql", exchanges: [cacheExchange, fetchExchange], fetch: send, preferGetMethod: false, requestPolicy: "cache-and-network" });
 
 export interface FieldProblem { pointer: string; code: string; detail: string }
-export interface Problem { message: string; code: string; fields: FieldProblem[]; offline: boolean; requestId: string }
+export interface Problem { message: string; code: string; fields: FieldProblem[]; offline: boolean; requestId: string; maxAge: number | null }
 
 // toProblem is what to show of an error: the API's own sentence, and the fields it names.
 export function toProblem(error: CombinedError | undefined): Problem | null {
 	if (!error) return null;
 	const first = error.graphQLErrors[0];
-	const extensions = (first?.extensions ?? {}) as { code?: string; errors?: FieldProblem[]; request_id?: string };
+	const extensions = (first?.extensions ?? {}) as { code?: string; errors?: FieldProblem[]; request_id?: string; max_age?: number };
 	return {
-		message: first?.message ?? "", code: extensions.code ?? "", fields: extensions.errors ?? [], offline: Boolean(error.networkError) && !first, requestId: extensions.request_id ?? "",
+		message: first?.message ?? "", code: extensions.code ?? "", fields: extensions.errors ?? [], offline: Boolean(error.networkError) && !first, requestId: extensions.request_id ?? "", maxAge: extensions.code === "insufficient_user_authentication" ? (extensions.max_age ?? 0) : null,
 	};
 }
 

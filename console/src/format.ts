@@ -89,6 +89,12 @@ export function duration(iso: string): string {
 	return parts.join(" ") || t.durations[7];
 }
 
+// age writes seconds in their largest unit.
+export function age(seconds: number): string {
+	for (const [size, unit] of [[86400, "D"], [3600, "H"], [60, "M"]] as const) if (seconds >= 2 * size) return duration(`P${unit === "D" ? "" : "T"}${Math.floor(seconds / size)}${unit}`);
+	return duration(`PT${Math.round(seconds)}S`);
+}
+
 // human writes a code of the API as words.
 export function human(code: string | null | undefined): string {
 	if (!code) return "–";

@@ -9,11 +9,11 @@ const folders: Record<string, string> = { policy: "policies", claim: "claims", p
 // address is the page of a record of a type; null when the console has none.
 export const address = (type: string, id: string) => (folders[type] ? `/${folders[type]}/${id}` : null);
 
-export function FeedLine({ event }: { event: FeedEvent }) {
+export function FeedLine({ event, partner }: { event: FeedEvent; partner?: boolean }) {
 	const to = address(event.subject.type, event.subject.id);
 	return (
 		<li>
-			<span>{to ? <Link href={to}>{eventName(event.type)}</Link> : eventName(event.type)}</span>
+			<span>{to ? <Link href={to}>{eventName(event.type)}</Link> : eventName(event.type)}{partner && <span class="faint"> · {event.partner}</span>}</span>
 			<time class="faint" dateTime={event.occurredAt}>{ago(event.occurredAt)}</time>
 		</li>
 	);

@@ -5,6 +5,7 @@ import { geoDistance, geoGraticule10, geoMercator, geoPath } from "d3-geo";
 import { useEffect, useRef, useState } from "preact/compat";
 import { feature } from "topojson-client";
 import land110 from "world-atlas/land-110m.json";
+import { compact } from "./format";
 import { store } from "./store";
 import { t } from "./texts";
 
@@ -14,15 +15,18 @@ let finer: Promise<unknown> | null = null;
 const graticule = geoGraticule10();
 const kmPerDegree = 111.195;
 
-export interface Mark { id: string; latitude: number; longitude: number; radiusKm?: number; box?: [number, number, number, number]; tone?: string; label?: string; solid?: boolean }
+export interface Mark { id: string; latitude: number; longitude: number; radiusKm?: number; box?: [number, number, number, number]; tone?: string; label?: string; solid?: boolean; count?: number }
 export interface View { latitude: number; longitude: number; zoom: number }
 
 // The last view survives a change of page.
 export const lastView = store<View>({ latitude: 18, longitude: 0, zoom: 1 });
 
-interface Props { marks: readonly Mark[]; track?: readonly { latitude: number; longitude: number }[]; pin?: { latitude: number; longitude: number } | null; onPlace?: (at: { latitude: number; longitude: number }) => void; onPick?: (id: string) => void; onDrag?: (index: number, at: { latitude: number; longitude: number }) => void; view?: View; class?: string; legend?: readonly (readonly [string, string])[]; label: string; fit?: boolean }
+interface Props { marks: readonly Mark[]; track?: readonly { latitude: number; longitude: number }[]; pin?: { latitude: number; longitude: number } | null; onPlace?: (at: { latitude: number; longitude: number }) => void; onPick?: (id: string) => void; onDrag?: (index: number, at: { latitude: number; longitude: number }) => void; view?: View; class?: string; legend?: readonly (readonly [string, string])[]; label: string; fit?: boolean; onArea?: (area: Area) => void }
 
-export default function MapView({ marks, track, pin, onPlace, onPick, onDrag, view: given, class: more = "", legend, label, fit }: Props) {
+// Area is what a map shows, and how fine its cells can be: 45 / 2^zoom degrees.
+export interface Area { west: number; south: number; east: number; north: number; zoom: number }
+
+export default function MapView({ marks, track, pin, onPlace, onPick, onDrag, view: given, class: more = "", legend, label, fit, onArea }: Props) {
 	const canvas = useRef<HTMLCanvasElement>(null);
 	const [view, setViewState] = useState<View>(given ?? lastView.get());
 	const [size, setSize] = useState<[number, number]>([0, 0]);
@@ -66,6 +70,19 @@ export default function MapView({ marks, track, pin, onPlace, onPick, onDrag, vi
 		return () => cancelAnimationFrame(frame);
 	}, [marks, track, pin, view, size, scheme]);
 
+	useEffect(() => {
+		if (!onArea || size[0] === 0) return;
+		const timer = setTimeout(() => {
+			const half = (180 * size[0]) / (Math.max(size[0], 320) * view.zoom);
+			const north = projection.invert!([size[0] / 2, 0])![1], south = projection.invert!([size[0] / 2, size[1]])![1];
+			const wrap = (longitude: number) => ((longitude + 540) % 360) - 180;
+			const [west, east] = half >= 179 ? [-180, 180] : [wrap(view.longitude - half), wrap(view.longitude + half)];
+			const round = (n: number) => Number(n.toFixed(2));
+			onArea({ west: round(west), east: round(east), south: Math.max(-90, round(south)), north: Math.min(90, round(north)), zoom: Math.max(0, Math.min(12, Math.floor(Math.log2((view.zoom * size[0]) / 360 / 1.1)))) });
+		}, 200);
+		return () => clearTimeout(timer);
+	}, [view, size]);
+
 	const at = (e: { clientX: number; clientY: number }): [number, number] => {
 		const box = canvas.current!.getBoundingClientRect();
 		return [e.clientX - box.left, e.clientY - box.top];
@@ -104,7 +121,7 @@ export default function MapView({ marks, track, pin, onPlace, onPick, onDrag, vi
 			for (const mark of marks) {
 				const p = projection([mark.longitude, mark.latitude]);
 				if (!p) continue;
-				const far = Math.hypot(p[0] - xy[0], p[1] - xy[1]), reach = Math.max(9, pixels(mark.radiusKm ?? 0, mark.latitude, projection.scale()));
+				const far = Math.hypot(p[0] - xy[0], p[1] - xy[1]), reach = mark.count ? 16 : Math.max(9, pixels(mark.radiusKm ?? 0, mark.latitude, projection.scale()));
 				if (far < reach && far < least) [best, least] = [mark, far];
 			}
 			if (best) return onPick(best.id);
@@ -122,7 +139,7 @@ export default function MapView({ marks, track, pin, onPlace, onPick, onDrag, vi
 	useEffect(() => {
 		const element = canvas.current!;
 		const wheel = (e: WheelEvent) => {
-			if (!e.ctrlKey && document.activeElement !== element && Math.abs(e.deltaY) < 1) return;
+			if (!e.ctrlKey && document.activeElement !== element) return; // the page scrolls until the map was clicked
 			e.preventDefault();
 			setView({ ...view, zoom: view.zoom * Math.exp(-e.deltaY * 0.0015) });
 		};
@@ -168,7 +185,8 @@ function draw(canvas: HTMLCanvasElement, [width, height]: [number, number], proj
 	const path = geoPath(projection.clipExtent([[-50, -50], [width + 50, height + 50]]), pen);
 	pen.beginPath(); path(graticule); pen.strokeStyle = color("line"); pen.lineWidth = 0.6; pen.stroke();
 	pen.beginPath(); path(land); pen.fillStyle = color("land"); pen.fill();
-	const scale = projection.scale();
+	const scale = projection.scale(), card = color("card");
+	pen.font = "600 11px system-ui, sans-serif"; pen.textAlign = "center"; pen.textBaseline = "middle";
 	projection.clipExtent(null);
 	for (const mark of marks) {
 		const tone = tones[mark.tone ?? "accent"];
@@ -184,6 +202,12 @@ function draw(canvas: HTMLCanvasElement, [width, height]: [number, number], proj
 		}
 		const p = projection([mark.longitude, mark.latitude]);
 		if (!p || p[0] < -400 || p[1] < -400 || p[0] > width + 400 || p[1] > height + 400) continue;
+		if (mark.count) {
+			const r = 7 + 3.2 * Math.log10(mark.count) ** 1.5;
+			pen.globalAlpha = 0.82; pen.beginPath(); pen.arc(p[0], p[1], r, 0, 7); pen.fill();
+			pen.globalAlpha = 1; pen.fillStyle = card; pen.fillText(compact(mark.count), p[0], p[1] + 0.5);
+			continue;
+		}
 		const r = pixels(mark.radiusKm ?? 0, mark.latitude, scale);
 		if (r > 4) {
 			pen.beginPath(); pen.arc(p[0], p[1], r, 0, 7);

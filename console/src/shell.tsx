@@ -5,6 +5,7 @@ import { follow, graphql, lastSequence, online, touch, useRead } from "./api";
 import { config } from "./config";
 import { human, zone } from "./format";
 import { phase, problem, signIn, signOut } from "./session";
+import { Search } from "./search";
 import { keptStore, store } from "./store";
 import { t } from "./texts";
 import { Note, Page } from "./ui";
@@ -166,6 +167,7 @@ function Items({ kind, here, viewer }: { kind: "partner" | "operator"; here: str
 	};
 	return (
 		<>
+			{viewer && <Search />}
 			<nav aria-label={t.menu}>
 				{viewer && groups[kind].map(([title, names]) => (
 					<div key={title}>

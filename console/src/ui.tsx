@@ -5,6 +5,7 @@ import { type AnyVariables, type TypedDocumentNode } from "urql";
 import { Link } from "wouter";
 import { type Loaded, type Problem, useChange, useRead } from "./api";
 import { type Amount, ago, human, money, when, zone } from "./format";
+import { signIn } from "./session";
 import { t } from "./texts";
 
 export function Page({ title, lead, actions, children, back }: { title: string; lead?: ComponentChildren; actions?: ComponentChildren; children?: ComponentChildren; back?: [string, string] }) {
@@ -60,13 +61,14 @@ export function Note({ tone = "plain", children, title }: { tone?: "plain" | "go
 }
 
 // Errors shows the API's sentence, and what it says about fields that the form does not show.
-export function Errors({ problem, shown = [] }: { problem: Problem | null; shown?: string[] }) {
+export function Errors({ problem, shown = [], beforeStepUp }: { problem: Problem | null; shown?: string[]; beforeStepUp?: () => void }) {
 	if (!problem) return null;
 	const rest = problem.fields.filter((f) => !shown.some((pointer) => f.pointer === pointer || f.pointer.startsWith(`${pointer}/`)));
 	return (
 		<div class="notice bad" role="alert">
 			<p>{problem.offline ? t.offline.change : problem.message}</p>
 			{rest.length > 0 && <ul>{rest.map((f) => <li key={f.pointer + f.detail}>{f.pointer && <code>{f.pointer}</code>} {f.detail}</li>)}</ul>}
+			{problem.maxAge !== null && <p>{t.session.stepUp(Math.round(problem.maxAge / 60))} <button type="button" class="small" onClick={() => { beforeStepUp?.(); void signIn(undefined, { prompt: "login", max_age: String(problem.maxAge) }); }}>{t.session.again}</button></p>}
 			{problem.requestId && <p class="faint">{t.requestId} <code>{problem.requestId}</code></p>}
 		</div>
 	);
@@ -201,27 +203,39 @@ export function useDraft<T>(name: string, initial: T): [T, (value: T) => void, (
 
 export interface FormField { name: string; label: string; kind?: "text" | "area" | "choice" | "check"; options?: readonly (string | readonly [string, string])[]; hint?: string; required?: boolean; initial?: string; secret?: boolean; type?: string }
 
+const actKey = "parapet.act";
+
+// takeAct returns what was typed into a form before a sign-in that it needed.
+function takeAct(title: string): Record<string, string> | undefined {
+	const kept = JSON.parse(sessionStorage.getItem(actKey) ?? "null");
+	if (kept?.path !== location.pathname || kept.title !== title) return undefined;
+	sessionStorage.removeItem(actKey);
+	return kept.values;
+}
+
 // Act is a button that opens a form of a mutation: its fields, the API's errors, and done.
 export function Act<T, V extends { input: any }>({ name, title, tone = "", mutation, fields = [], input, onDone, lead, confirm, disabled, hidden }: {
 	hidden?: boolean; name: string; title?: string; tone?: string; mutation: TypedDocumentNode<T, V>; fields?: FormField[]; input: (values: Record<string, string>) => V["input"] | string; onDone?: (data: T) => void; lead?: ComponentChildren; confirm?: string; disabled?: boolean;
 }) {
-	const [open, setOpen] = useState(false);
+	const [kept] = useState(() => takeAct(title ?? name));
+	const [open, setOpen] = useState(kept !== undefined);
 	if (hidden && !open) return null;
 	return (
 		<>
 			<button class={tone} disabled={disabled} onClick={() => setOpen(true)}>{name}</button>
-			{open && <ActForm title={title ?? name} tone={tone} confirm={confirm ?? name} {...{ mutation, fields, input, lead }} onClose={() => setOpen(false)} onDone={(data) => { setOpen(false); onDone?.(data); }} />}
+			{open && <ActForm title={title ?? name} tone={tone} confirm={confirm ?? name} {...{ kept, mutation, fields, input, lead }} onClose={() => setOpen(false)} onDone={(data) => { setOpen(false); onDone?.(data); }} />}
 		</>
 	);
 }
 
-function ActForm<T, V extends { input: any }>({ title, tone, mutation, fields, input, lead, confirm, onClose, onDone }: {
-	title: string; tone: string; mutation: TypedDocumentNode<T, V>; fields: FormField[]; input: (values: Record<string, string>) => V["input"] | string; lead?: ComponentChildren; confirm: string; onClose: () => void; onDone: (data: T) => void;
+function ActForm<T, V extends { input: any }>({ title, tone, mutation, fields, input, lead, confirm, onClose, onDone, kept }: {
+	kept?: Record<string, string>; title: string; tone: string; mutation: TypedDocumentNode<T, V>; fields: FormField[]; input: (values: Record<string, string>) => V["input"] | string; lead?: ComponentChildren; confirm: string; onClose: () => void; onDone: (data: T) => void;
 }) {
 	const change = useChange(mutation);
 	const first = Object.fromEntries(fields.map((f) => [f.name, f.initial ?? (f.kind === "choice" ? (typeof f.options?.[0] === "string" ? f.options[0] : (f.options?.[0]?.[0] ?? "")) : "")]));
-	const [values, setValues] = useState<Record<string, string>>(first);
+	const [values, setValues] = useState<Record<string, string>>({ ...first, ...kept });
 	const [own, setOwn] = useState("");
+	const keep = () => sessionStorage.setItem(actKey, JSON.stringify({ path: location.pathname, title, values }));
 	const submit = async (event: Event) => {
 		event.preventDefault();
 		const made = input(values);
@@ -243,7 +257,7 @@ function ActForm<T, V extends { input: any }>({ title, tone, mutation, fields, i
 					return <Text key={f.name} {...shared} type={f.type} required={f.required} autoComplete="off" />;
 				})}
 				{own && <Note tone="bad">{own}</Note>}
-				<Errors problem={change.problem} shown={fields.map((f) => `/input/${f.name}`)} />
+				<Errors problem={change.problem} shown={fields.map((f) => `/input/${f.name}`)} beforeStepUp={keep} />
 				<div class="actions end"><button type="button" class="quiet" onClick={onClose}>{t.cancel}</button><button class={tone || "primary"} disabled={change.busy}>{change.busy ? t.working : confirm}</button></div>
 			</form>
 		</Modal>

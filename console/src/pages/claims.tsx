@@ -75,7 +75,7 @@ function Claim({ viewer, id }: { viewer: Viewer; id: string }) {
 				const currency = c.policy?.limit.currency ?? c.amount?.currency ?? "USD";
 				const waiting = c.payouts.some((p) => ["PAYOUT_METHOD_MISSING", "PAYOUT_METHOD_UNVERIFIED", "RAIL_REJECTED", "RAIL_MISMATCH"].includes(p.blockedReason ?? "") || p.status === "RETURNED");
 				return (
-					<Page title={t.claims.title(c.occurrence?.sourceEventId ?? c.partnerReference ?? "")} back={["/claims", t.nav.pages.claims]} lead={<><Status code={c.status} /> <code class="id">{c.id}</code></>} actions={<><Receipt id={c.id} />{operator ? <Decide id={c.id} version={c.version} status={c.status} currency={currency} /> : viewer.scopes.includes("claims:write") && <PartnerActions claim={c} />}</>}>
+					<Page title={t.claims.title(c.occurrence?.sourceEventId ?? c.partnerReference ?? t.claims.reported)} back={["/claims", t.nav.pages.claims]} lead={<><Status code={c.status} /> <code class="id">{c.id}</code></>} actions={<>{c.determination && <Receipt id={c.id} />}{operator ? <Decide id={c.id} version={c.version} status={c.status} currency={currency} /> : viewer.scopes.includes("claims:write") && <PartnerActions claim={c} />}</>}>
 						<Card>
 							<dl class="figures">
 								<div><dt>{t.fields.owed}</dt><dd>{money(c.amount)}</dd></div><div><dt>{t.fields.share}</dt><dd>{percent(c.determination?.factor)}</dd></div>

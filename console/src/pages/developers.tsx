@@ -20,6 +20,7 @@ const endpointQuery = graphql(`query Endpoint($id: ID!, $after: String, $status:
 	}
 }`);
 const proofQuery = graphql(`query Proof { historyProof { intact events last hash redacted checkpoints signedAt faults { sequence kind detail } } }`);
+const callsQuery = graphql(`query Calls($after: String, $filter: CallFilter) { recentCalls(first: 25, after: $after, filter: $filter) { nodes { at requestId client operation status code detail } pageInfo { hasNextPage endCursor } } }`);
 const createMutation = graphql(`mutation CreateEndpoint($input: CreateWebhookEndpointInput!) { createWebhookEndpoint(input: $input) { webhookEndpoint { id } secret } }`);
 const changeMutation = graphql(`mutation ChangeEndpoint($input: ChangeWebhookEndpointInput!) { changeWebhookEndpoint(input: $input) { webhookEndpoint { id status } } }`);
 const deleteMutation = graphql(`mutation DeleteEndpoint($input: DeleteWebhookEndpointInput!) { deleteWebhookEndpoint(input: $input) { webhookEndpointId } }`);
@@ -33,9 +34,10 @@ export default function Developers({ viewer, id }: { viewer: Viewer; id?: string
 	if (id) return <Endpoint id={id} />;
 	return (
 		<Page title={t.nav.pages.developers} lead={t.developers.lead}>
-			<Tabs name={t.nav.pages.developers} value={tab} onValue={setTab} options={[["events", t.developers.events], ["endpoints", t.developers.endpoints], ["types", t.developers.types], ["token", t.developers.access]]} />
+			<Tabs name={t.nav.pages.developers} value={tab} onValue={setTab} options={[["events", t.developers.events], ["endpoints", t.developers.endpoints], ["requests", t.developers.requests], ["types", t.developers.types], ["token", t.developers.access]]} />
 			{tab === "events" && <Events />}
 			{tab === "endpoints" && <Endpoints />}
+			{tab === "requests" && <Requests />}
 			{tab === "types" && <Types />}
 			{tab === "token" && <Card title={t.developers.access}><Facts rows={[[t.developers.client, viewer.client], [t.fields.partner, viewer.partner], [t.developers.scopes, viewer.scopes.join(" · ")], ["REST", <code>{location.origin}/v1</code>], ["GraphQL", <code>{location.origin}/graphql</code>], [t.developers.manual, <a href="/docs">{location.origin}/docs</a>]]} /></Card>}
 		</Page>
@@ -149,6 +151,19 @@ function Endpoint({ id }: { id: string }) {
 				</Page>
 			)}
 		</Load>
+	);
+}
+
+function Requests() {
+	const [id, setId] = useState(""), [refused, setRefused] = useState(false);
+	return (
+		<Card class="flush" title={t.developers.requests}>
+			<p class="lead">{t.developers.requestsLead}</p>
+			<div class="filters"><Text label={t.developers.requestId} type="search" value={id} onValue={setId} /><label class="check"><input type="checkbox" checked={refused} onChange={(e) => setRefused(e.currentTarget.checked)} /> {t.developers.refusedOnly}</label></div>
+			<List query={callsQuery} variables={{ filter: { refused, ...(id.trim().length > 8 ? { requestId: id.trim() } : {}) } }} pick={(d) => d.recentCalls} name={t.developers.requests} empty={t.developers.noRequests} every={5000} columns={[
+				{ title: t.fields.at, cell: (c) => <When at={c.at} exact /> }, { title: t.developers.operation, cell: (c) => <code>{c.operation}</code> }, { title: t.developers.answer, cell: (c) => <><span class={`status ${c.code ? "bad" : "good"}`}>{c.status}</span> {c.code && <code>{c.code}</code>}{c.detail && <p class="faint">{c.detail}</p>}</>, wide: true }, { title: t.developers.client, cell: (c) => c.client }, { title: t.developers.requestId, cell: (c) => <code class="id" title={c.requestId}>{c.requestId.slice(0, 8)}…</code> },
+			]} />
+		</Card>
 	);
 }
 

@@ -3,6 +3,7 @@ import { Link } from "wouter";
 import { follow, graphql, useRead } from "../api";
 import { Lines } from "../explain";
 import { human, measure, money, number, point } from "../format";
+import { FeedLine } from "../lines";
 import MapView, { type Mark } from "../mapview";
 import { type Viewer } from "../shell";
 import { t } from "../texts";
@@ -12,10 +13,11 @@ import { declareMutation, moratoriumFields, moratoriumInput } from "./capacity";
 
 const listQuery = graphql(`query EventDesk($after: String, $filter: OccurrenceFilter) {
 	occurrences(first: 20, after: $after, filter: $filter) {
-		nodes { id source sourceEventId kind occurredAt lastAt stage station sandbox progress { status settled candidates decided claimsOpened } observations(first: 1) { nodes { location { latitude longitude } measures { name value unit } } } }
+		nodes { id source sourceEventId kind occurredAt lastAt stage station sandbox location { latitude longitude } mainMeasure { name value unit } progress { status settled candidates decided claimsOpened } }
 		pageInfo { hasNextPage endCursor }
 	}
 }`);
+const latestQuery = graphql(`query Latest { latestEvents(first: 12) { nodes { id sequence type partner occurredAt subject { type id } } } }`);
 const progressDocument = graphql(`subscription Progress($occurrenceId: ID!) { occurrenceProgress(occurrenceId: $occurrenceId) { status settled candidates decided claimsOpened lines { partner currency candidates decided claimsOpened owed { amount currency } pending { amount currency } blocked { amount currency } released { amount currency } } hasMore } }`);
 
 interface Progress { status: string; settled: boolean; candidates: number; decided: number; claimsOpened: number; lines: readonly { partner: string; currency: string; candidates: number; decided: number; claimsOpened: number; owed: M; pending: M; blocked: M; released: M }[] }
@@ -28,16 +30,18 @@ export default function Events({ viewer, id }: { viewer: Viewer; id?: string }) 
 function All() {
 	const [kind, setKind] = useState("");
 	const filter = kind ? { kind: kind as "EARTHQUAKE" } : {};
-	const read = useRead(listQuery, { filter }, { every: 15_000 });
-	const marks = (read.data?.occurrences?.nodes ?? []).flatMap((o): Mark[] => { const at = o.observations?.nodes[0]?.location; return at ? [{ id: o.id, ...at, tone: o.progress?.settled ? "note" : "bad", solid: true }] : []; });
+	const read = useRead(listQuery, { filter }, { every: 15_000 }), latest = useRead(latestQuery, {}, { every: 4000 });
+	const marks = (read.data?.occurrences?.nodes ?? []).flatMap((o): Mark[] => (o.location ? [{ id: o.id, ...o.location, tone: o.progress?.settled ? "note" : "bad", solid: true }] : []));
 	return (
 		<Page title={t.nav.pages.events} lead={t.desk.lead}>
-			<MapView key={String(marks.length > 0)} fit label={t.desk.map} marks={marks} legend={[["bad", t.desk.running], ["note", t.desk.settled]]} />
+			<div class="grid two"><MapView key={String(marks.length > 0)} fit label={t.desk.map} marks={marks} legend={[["bad", t.desk.running], ["note", t.desk.settled]]} />
+				<Card title={t.home.feed}><ul class="rows">{(latest.data?.latestEvents?.nodes ?? []).slice(0, 8).map((e) => <FeedLine key={e.id} event={e} partner />)}</ul></Card>
+			</div>
 			<Card class="flush">
 				<div class="filters"><Choice label={t.fields.peril} value={kind} onValue={setKind} options={["", "EARTHQUAKE", "STORM_FIX", "STATION_DAY"]} /></div>
 				<List query={listQuery} variables={{ filter }} pick={(d) => d.occurrences} name={t.nav.pages.events} empty={t.map.noEvents} every={15_000} columns={[
-					{ title: t.fields.event, cell: (o) => <Link href={`/events/${o.id}`}>{o.source} {o.sourceEventId}</Link> }, { title: t.fields.what, cell: (o) => mainMeasure(o.observations?.nodes[0]?.measures) ?? human(o.kind) },
-					{ title: t.fields.place, cell: (o) => { const at = o.observations?.nodes[0]?.location; return at ? point(at.latitude, at.longitude) : (o.station ?? "–"); } }, { title: t.fields.at, cell: (o) => <When at={o.occurredAt} /> }, { title: t.claims.stage, cell: (o) => <Status code={o.stage} /> },
+					{ title: t.fields.event, cell: (o) => <Link href={`/events/${o.id}`}>{o.source} {o.sourceEventId}</Link> }, { title: t.fields.what, cell: (o) => mainMeasure(o.mainMeasure) ?? human(o.kind) },
+					{ title: t.fields.place, cell: (o) => (o.location ? point(o.location.latitude, o.location.longitude) : (o.station ?? "–")) }, { title: t.fields.at, cell: (o) => <When at={o.occurredAt} /> }, { title: t.claims.stage, cell: (o) => <Status code={o.stage} /> },
 					{ title: t.desk.progress, cell: (o) => (o.progress ? <><Status code={o.progress.status} /> {o.progress.decided}/{o.progress.candidates}</> : "–") }, { title: t.nav.pages.claims, cell: (o) => number(o.progress?.claimsOpened ?? 0), end: true },
 				]} />
 			</Card>
@@ -57,7 +61,7 @@ function One({ viewer, id }: { viewer: Viewer; id: string }) {
 				const fixes = (o.observations?.nodes ?? []).flatMap((x) => (x.location ? [{ ...x.location, at: x.occurredAt }] : [])).sort((a, b) => (a.at < b.at ? -1 : 1));
 				const last = fixes.at(-1);
 				return (
-					<Page title={`${o.source} ${o.sourceEventId}`} back={["/events", t.nav.pages.events]} lead={<><Status code={o.stage} /> <When at={o.occurredAt} /> {mainMeasure(o.observations?.nodes[0]?.measures)}{o.sandbox && <> · {t.rehearsal}</>}</>} actions={<Act name={t.capacity.declare} tone="danger" mutation={declareMutation} lead={t.capacity.declareLead} fields={moratoriumFields({ kind: o.kind === "EARTHQUAKE" ? "EARTHQUAKE" : o.kind === "STORM_FIX" ? "WINDSTORM" : "RAINFALL", latitude: last?.latitude, longitude: last?.longitude, station: o.station })} input={moratoriumInput} />}>
+					<Page title={`${o.source} ${o.sourceEventId}`} back={["/events", t.nav.pages.events]} lead={<><Status code={o.stage} /> <When at={o.occurredAt} /> {mainMeasure(o.mainMeasure)}{o.sandbox && <> · {t.rehearsal}</>}</>} actions={<Act name={t.capacity.declare} tone="danger" mutation={declareMutation} lead={t.capacity.declareLead} fields={moratoriumFields({ kind: o.kind === "EARTHQUAKE" ? "EARTHQUAKE" : o.kind === "STORM_FIX" ? "WINDSTORM" : "RAINFALL", latitude: last?.latitude, longitude: last?.longitude, station: o.station })} input={moratoriumInput} />}>
 						{progress && (
 							<Card title={t.desk.progress} actions={<><Status code={progress.settled ? "COMPLETED" : progress.status} />{!progress.settled && <span class="live">{t.home.live}</span>}</>}>
 								<label>{t.desk.decided(number(progress.decided), number(progress.candidates), number(progress.claimsOpened))}<progress max={Math.max(1, progress.candidates)} value={progress.decided} /></label>

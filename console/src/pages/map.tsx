@@ -1,24 +1,28 @@
-import { useEffect, useMemo, useState } from "preact/compat";
+import { useEffect, useMemo, useRef, useState } from "preact/compat";
 import { Link, useLocation } from "wouter";
 import { client, epoch, graphql, useRead } from "../api";
 import { Curve } from "../curve";
 import { Results } from "../explain";
 import { human, measure, money, number, place } from "../format";
-import MapView, { fitView, type Mark, type View } from "../mapview";
+import MapView, { type Area, fitView, lastView, type Mark, type View } from "../mapview";
 import { type Viewer } from "../shell";
 import { Terms } from "../terms";
 import { t } from "../texts";
 import { Card, Choice, Empty, Facts, Id, Load, Page, Status, When } from "../ui";
 
-const coversQuery = graphql(`query Covers($after: String, $filter: PolicyFilter) {
-	policies(first: 100, after: $after, filter: $filter) {
-		nodes { id partner partnerReference productKey limit { amount currency } limitRemaining { amount currency } coverPhase cover { place { kind latitude longitude radiusKm west south east north station } trigger { kind } } }
-		pageInfo { hasNextPage endCursor }
+const coversQuery = graphql(`query Covers($box: BoxInput!, $zoom: Int!, $partner: String) {
+	coverMap(box: $box, zoom: $zoom, partner: $partner) {
+		policies
+		covers { policyId partner productKey peril place { kind latitude longitude radiusKm west south east north } }
+		cells { west south center { latitude longitude } policies }
 	}
 }`);
 
+const stationProductsQuery = graphql(`query StationProducts { products(first: 100) { nodes { key place trigger { kind } } } }`);
+const stationCoversQuery = graphql(`query StationCovers($product: String!) { policies(first: 50, filter: { status: ACTIVE, product: $product }) { nodes { id partnerReference productKey cover { place { station } trigger { kind } } } } }`);
+
 const occurrencesQuery = graphql(`query RecentOccurrences($filter: OccurrenceFilter) {
-	occurrences(first: 40, filter: $filter) { nodes { id source sourceEventId kind occurredAt lastAt stage station sandbox observations(first: 1) { nodes { location { latitude longitude } measures { name value unit } } } } }
+	occurrences(first: 40, filter: $filter) { nodes { id source sourceEventId kind occurredAt lastAt stage station sandbox location { latitude longitude } mainMeasure { name value unit } } }
 }`);
 
 const coverQuery = graphql(`query Cover($id: ID!) {
@@ -31,73 +35,80 @@ const coverQuery = graphql(`query Cover($id: ID!) {
 
 export const touchedQuery = graphql(`query Touched($id: ID!, $after: String, $nearMisses: Boolean!) {
 	occurrence(id: $id) {
-		id source sourceEventId kind occurredAt lastAt stage sourceVersion station definition sandbox
+		id source sourceEventId kind occurredAt lastAt stage sourceVersion station definition sandbox location { latitude longitude } mainMeasure { name value unit }
 		observations(first: 12) { nodes { id location { latitude longitude } occurredAt stage measures { name value unit } } }
 		policies(first: 50, after: $after, nearMisses: $nearMisses) { nodes { partner policyId productKey met pays index { value unit } threshold { value unit } missedBy { value unit } factor payable { amount currency } distanceKm sentences claim { id status } } pageInfo { hasNextPage endCursor } }
 	}
 }`);
 
-type Cover = { id: string; partner: string; partnerReference: string | null; productKey: string; limitRemaining: { amount: number; currency: string }; cover: { place: { kind: string; latitude: number | null; longitude: number | null; radiusKm: number | null; west: number | null; south: number | null; east: number | null; north: number | null; station: string | null }; trigger: { kind: string } } };
-
-const most = 10_000;
 const perils = [["accent", "EARTHQUAKE"], ["note", "WINDSTORM"], ["good", "RAINFALL"], ["warn", "TEMPERATURE"]] as const;
 const perilTones: Record<string, string> = Object.fromEntries(perils.map(([tone, kind]) => [kind, tone]));
 
-// useCovers reads active covers page by page and shows what it has meanwhile.
-export function useCovers(product?: string): { covers: Cover[]; done: boolean } {
-	const [state, setState] = useState<{ covers: Cover[]; done: boolean }>({ covers: [], done: false });
-	const now = epoch.use();
-	useEffect(() => {
-		let stopped = false;
-		void (async () => {
-			const covers: Cover[] = [];
-			for (let after: string | null = null; covers.length < most; ) {
-				const answer: { data?: { policies: { nodes: readonly any[]; pageInfo: { hasNextPage: boolean; endCursor: string | null } } | null } } = await client.query(coversQuery, { filter: { status: "ACTIVE", ...(product ? { product } : {}) }, ...(after ? { after } : {}) }, { requestPolicy: "network-only" }).toPromise();
-				const page = answer.data?.policies;
-				if (stopped || !page) return;
-				covers.push(...page.nodes);
-				if (!page.pageInfo.hasNextPage || covers.length % 1000 === 0) setState({ covers: [...covers], done: !page.pageInfo.hasNextPage });
-				if (!page.pageInfo.hasNextPage) return;
-				after = page.pageInfo.endCursor;
-			}
-			setState({ covers, done: true });
-		})();
-		return () => { stopped = true; };
-	}, [product, now]);
-	return state;
+const world: Area = { west: -180, south: -90, east: 180, north: 90, zoom: 1 };
+
+// useCovers draws the covers of the area that a map shows: one by one, or as sums when there are many.
+export function useCovers(only = "", partner = ""): { marks: Mark[]; count: number; all: number; onArea: (area: Area) => void; kinds: Set<string>; ready: boolean } {
+	const [area, setArea] = useState<Area>(world);
+	const variables = ({ zoom, ...box }: Area) => ({ box, zoom, ...(partner ? { partner } : {}) });
+	const everywhere = useRead(coversQuery, variables(world));
+	const read = useRead(coversQuery, variables(area));
+	const last = useRef(read.data?.coverMap);
+	last.current = read.data?.coverMap ?? last.current;
+	const found = last.current;
+	const marks = useMemo(() => [
+		...(found?.covers ?? []).filter((c) => !only || c.peril === only).map((c): Mark => {
+			const p = c.place, tone = perilTones[c.peril] ?? "accent";
+			if (p.kind === "BOX") return { id: c.policyId, latitude: (p.south! + p.north!) / 2, longitude: (p.west! + p.east!) / 2, box: [p.west!, p.south!, p.east!, p.north!], tone };
+			return { id: c.policyId, latitude: p.latitude!, longitude: p.longitude!, radiusKm: p.radiusKm ?? undefined, tone };
+		}),
+		...(found?.cells ?? []).map((c): Mark => ({ id: `cell ${c.west} ${c.south}`, ...c.center, count: c.policies })),
+	], [found, only]);
+	const kinds = useMemo(() => new Set((found?.covers ?? []).map((c) => c.peril as string)), [found]);
+	return { marks, count: found?.policies ?? 0, all: everywhere.data?.coverMap?.policies ?? 0, onArea: setArea, kinds, ready: Boolean(everywhere.data) };
 }
 
-export function coverMarks(covers: readonly Cover[], only?: string): Mark[] {
-	return covers.flatMap((c): Mark[] => {
-		const p = c.cover.place;
-		if (only && c.cover.trigger.kind !== only) return [];
-		const tone = perilTones[c.cover.trigger.kind] ?? "accent";
-		if (p.kind === "BOX") return [{ id: c.id, latitude: (p.south! + p.north!) / 2, longitude: (p.west! + p.east!) / 2, box: [p.west!, p.south!, p.east!, p.north!], tone }];
-		if (p.latitude === null || p.longitude === null) return [];
-		return [{ id: c.id, latitude: p.latitude, longitude: p.longitude, radiusKm: p.radiusKm ?? undefined, tone }];
-	});
+export interface StationCover { id: string; name: string; station: string; kind: string }
+
+// useStations lists covers at stations, which are not on the map.
+export function useStations(): StationCover[] {
+	const products = useRead(stationProductsQuery, {});
+	const [covers, setCovers] = useState<StationCover[]>([]);
+	const now = epoch.use();
+	useEffect(() => {
+		let gone = false;
+		const keys = (products.data?.products?.nodes ?? []).filter((p) => p.place === "STATION").map((p) => p.key);
+		void Promise.all(keys.map((product) => client.query(stationCoversQuery, { product }, { requestPolicy: "network-only" }).toPromise())).then((answers) => {
+			if (!gone) setCovers(answers.flatMap((a) => (a.data?.policies?.nodes ?? []).map((p) => ({ id: p.id, name: p.partnerReference ?? p.productKey, station: p.cover.place.station ?? "", kind: p.cover.trigger.kind as string }))));
+		});
+		return () => { gone = true; };
+	}, [products.data, now]);
+	return covers;
 }
 
 export default function MapPage({ viewer, id }: { viewer: Viewer; id?: string }) {
 	const [, go] = useLocation();
 	const [peril, setPeril] = useState("");
-	const { covers, done } = useCovers();
+	const covers = useCovers(peril), stations = useStations();
 	const occurrences = useRead(occurrencesQuery, { filter: {} });
 	const marks = useMemo(() => {
 		const events = (occurrences.data?.occurrences?.nodes ?? []).flatMap((o): Mark[] => {
-			const at = o.observations?.nodes[0]?.location;
-			return at ? [{ id: o.id, latitude: at.latitude, longitude: at.longitude, tone: "bad", solid: true }] : [];
+			return o.location ? [{ id: o.id, ...o.location, tone: "bad", solid: true }] : [];
 		});
-		return [...coverMarks(covers, peril), ...events];
-	}, [covers, occurrences.data, peril]);
+		return [...covers.marks, ...events];
+	}, [covers.marks, occurrences.data]);
 	const [view, setView] = useState<{ at: View | undefined; key: number }>({ at: undefined, key: 0 });
-	const pick = (picked: string) => go(`/map/${picked}`, { replace: Boolean(id) });
-	const stations = covers.filter((c) => c.cover.place.kind === "STATION");
+	const shown = id?.startsWith("occ_") ? occurrences.data?.occurrences?.nodes.find((o) => o.id === id) : undefined;
+	useEffect(() => { if (shown?.location) setView((v) => ({ at: fitView([{ ...shown.location!, radiusKm: 400 }]), key: v.key + 1 })); }, [shown?.id]);
+	const pick = (picked: string) => {
+		const mark = marks.find((m) => m.id === picked);
+		if (mark?.count) return setView({ at: { ...mark, zoom: lastView.get().zoom * 2.5 }, key: view.key + 1 });
+		go(`/map/${picked}`, { replace: Boolean(id) });
+	};
 	return (
-		<Page title={t.nav.pages.map} lead={t.map.lead(number(covers.length), done)}>
-			<div class="filters"><Choice label={t.fields.peril} value={peril} onValue={setPeril} options={["", "EARTHQUAKE", "WINDSTORM", "RAINFALL", "TEMPERATURE"]} /></div>
+		<Page title={t.nav.pages.map} lead={t.map.lead(number(covers.all + stations.length))}>
+			<div class="filters"><Choice label={t.fields.peril} value={peril} onValue={setPeril} options={["", "EARTHQUAKE", "WINDSTORM"]} /></div>
 			<div class="grid two map-page">
-				<MapView key={`${view.key}${covers.length > 0}`} class="tall" fit view={view.at} marks={marks} onPick={pick} label={t.map.label} legend={[...perils.filter(([, kind]) => covers.some((c) => c.cover.trigger.kind === kind && c.cover.place.kind !== "STATION")).map(([tone, kind]) => [tone, human(kind)] as const), ["bad", t.map.events]]} />
+				<MapView key={`${view.key}${covers.ready}`} class="tall" fit={view.at === undefined} view={view.at} marks={marks} onArea={covers.onArea} onPick={pick} label={t.map.label} legend={[...perils.filter(([, kind]) => covers.kinds.has(kind)).map(([tone, kind]) => [tone, human(kind)] as const), ["bad", t.map.events]]} />
 				<div class="stack">
 					{id?.startsWith("pol_") && <CoverCard id={id} />}
 					{id?.startsWith("occ_") && <OccurrenceCard id={id} viewer={viewer} />}
@@ -105,24 +116,20 @@ export default function MapPage({ viewer, id }: { viewer: Viewer; id?: string })
 						<Load from={occurrences}>
 							{(d) => d.occurrences?.nodes.length ? (
 								<ul class="rows">{d.occurrences.nodes.slice(0, 12).map((o) => {
-									const first = o.observations?.nodes[0];
-									return <li key={o.id}><Link href={`/map/${o.id}`} onClick={() => first?.location && setView({ at: fitView([{ ...first.location, radiusKm: 400 }]), key: view.key + 1 })}>{o.sourceEventId}</Link><span class="faint">{mainMeasure(first?.measures) ?? o.station ?? human(o.kind)} · <When at={o.occurredAt} short /></span></li>;
+									return <li key={o.id}><Link href={`/map/${o.id}`}>{o.sourceEventId}</Link><span class="faint">{mainMeasure(o.mainMeasure) ?? o.station ?? human(o.kind)} · <When at={o.occurredAt} short /></span></li>;
 								})}</ul>
 							) : <Empty>{t.map.noEvents}</Empty>}
 						</Load>
 					</Card>
-					{stations.length > 0 && <Card title={t.map.stations}><ul class="rows">{stations.slice(0, 12).map((c) => <li key={c.id}><Link href={`/map/${c.id}`}>{c.partnerReference ?? c.productKey}</Link><span class="faint">{c.cover.place.station}</span></li>)}</ul></Card>}
+					{stations.length > 0 && <Card title={t.map.stations}><ul class="rows">{stations.slice(0, 12).map((c) => <li key={c.id}><Link href={`/map/${c.id}`}>{c.name}</Link><span class="faint">{c.station}</span></li>)}</ul></Card>}
 				</div>
 			</div>
 		</Page>
 	);
 }
 
-// mainMeasure is the measure that says how strong an event was.
-export function mainMeasure(measures: readonly { name: string; value: string; unit: string }[] | undefined): string | null {
-	const main = ["magnitude", "wind", "sustained_wind", "wind_kn", "precipitation", "precipitation_mm", "temperature_max"].map((name) => measures?.find((m) => m.name === name)).find(Boolean) ?? measures?.[0];
-	return main ? `${human(main.name)} ${measure(main)}` : null;
-}
+// mainMeasure says how strong an event was.
+export const mainMeasure = (m: { name: string; value: string; unit: string } | null | undefined) => (m ? `${human(m.name)} ${measure(m)}` : null);
 
 function CoverCard({ id }: { id: string }) {
 	const read = useRead(coverQuery, { id });
@@ -146,7 +153,7 @@ function OccurrenceCard({ id, viewer }: { id: string; viewer: Viewer }) {
 		<Load from={read}>
 			{({ occurrence: o }) => o && (
 				<Card title={`${o.source} ${o.sourceEventId}`}>
-					<Facts rows={[[t.fields.at, <When at={o.occurredAt} />], [t.claims.stage, <Status code={o.stage} />], [t.fields.what, mainMeasure(o.observations?.nodes[0]?.measures)], o.station && [t.codes.STATION, o.station]]} />
+					<Facts rows={[[t.fields.at, <When at={o.occurredAt} />], [t.claims.stage, <Status code={o.stage} />], [t.fields.what, mainMeasure(o.mainMeasure)], o.station && [t.codes.STATION, o.station]]} />
 					<label class="check"><input type="checkbox" checked={near} onChange={(e) => setNear(e.currentTarget.checked)} /> {t.map.nearMisses}</label>
 					<Results rows={o.policies?.nodes ?? []} name={t.map.touched} operator={viewer.kind === "OPERATOR"} />
 					{o.policies?.pageInfo.hasNextPage && <p class="faint">{t.map.more}</p>}

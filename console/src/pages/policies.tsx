@@ -77,10 +77,10 @@ function Policy({ viewer, id }: { viewer: Viewer; id: string }) {
 							<Card title={t.nav.pages.claims}>
 								<Table name={t.nav.pages.claims} rows={p.claims?.nodes ?? []} empty={t.policies.noClaims} columns={[
 									{ title: t.fields.claim, cell: (c) => <Id id={c.id} href={`/claims/${c.id}`} /> }, { title: t.fields.status, cell: (c) => <Status code={c.status} /> },
-									{ title: t.fields.event, cell: (c) => c.occurrence?.sourceEventId ?? human(c.origin) }, { title: t.fields.opened, cell: (c) => <When at={c.openedAt} /> }, { title: t.fields.amount, cell: (c) => <Money of={c.amount} />, end: true },
+									{ title: t.fields.event, cell: (c) => c.occurrence?.sourceEventId ?? human(c.origin) }, { title: t.fields.opened, cell: (c) => <When short at={c.openedAt} /> }, { title: t.fields.amount, cell: (c) => <Money of={c.amount} />, end: true },
 								]} />
 							</Card>
-							{viewer.scopes.includes("claims:write") && <Report id={p.id} currency={p.limit.currency} />}
+							{viewer.scopes.includes("claims:write") && p.limitRemaining.amount > 0 && <Report id={p.id} currency={p.limit.currency} />}
 						</div>
 						<div class="stack">
 							<Card title={t.policies.details}>

@@ -1,5 +1,5 @@
 import { graphql } from "../api";
-import { duration, human, number } from "../format";
+import { age, human, number } from "../format";
 import { t } from "../texts";
 import { Act, Card, List, Page, Status, When } from "../ui";
 
@@ -22,7 +22,7 @@ export default function Sources() {
 			<Card class="flush">
 				<List query={sourcesQuery} variables={{}} pick={(d) => d.sources} name={t.nav.pages.sources} every={15_000} columns={[
 					{ title: t.fields.source, cell: (s) => <strong>{s.name}</strong> }, { title: t.fields.peril, cell: (s) => s.perils.map(human).join(", "), wide: true }, { title: t.fields.status, cell: (s) => <Status code={s.outageSince ? "STALE" : s.enabled ? "ENABLED" : "DISABLED"} /> },
-					{ title: t.sources.last, cell: (s) => <When at={s.lastReadingAt} /> }, { title: t.inbox.age, cell: (s) => (s.ageSeconds === null ? "–" : duration(s.ageSeconds > 7200 ? `PT${Math.round(s.ageSeconds / 3600)}H` : `PT${Math.round(s.ageSeconds / 60)}M`)), end: true }, { title: t.sources.waiting, cell: (s) => number(s.policiesWaiting), end: true }, { title: t.inbox.action, cell: (s) => <Register source={s} />, end: true },
+					{ title: t.sources.last, cell: (s) => <When at={s.lastReadingAt} /> }, { title: t.inbox.age, cell: (s) => (s.ageSeconds === null ? "–" : age(s.ageSeconds)), end: true }, { title: t.sources.waiting, cell: (s) => number(s.policiesWaiting), end: true }, { title: t.inbox.action, cell: (s) => <Register source={s} />, end: true },
 				]} />
 			</Card>
 		</Page>

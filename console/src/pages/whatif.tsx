@@ -1,4 +1,4 @@
-import { useEffect, useMemo, useRef, useState } from "preact/compat";
+import { useEffect, useRef, useState } from "preact/compat";
 import { useLocation } from "wouter";
 import { client, graphql, type Problem, toProblem, useChange } from "../api";
 import { config } from "../config";
@@ -8,7 +8,7 @@ import MapView from "../mapview";
 import { type Viewer } from "../shell";
 import { t } from "../texts";
 import { Card, Empty, Errors, Field, Note, Page, Table, Tabs, Text, useDraft } from "../ui";
-import { coverMarks, useCovers } from "./map";
+import { useCovers, useStations } from "./map";
 
 const exposureQuery = graphql(`query WhatIf($occurrence: WhatIfInput!, $partner: String) {
 	exposure(occurrence: $occurrence, partner: $partner) {
@@ -60,11 +60,10 @@ const first = {
 export default function WhatIf({ viewer }: { viewer: Viewer }) {
 	const operator = viewer.kind === "OPERATOR";
 	const [d, setD] = useDraft("what-if", first);
-	const { covers } = useCovers();
-	const marks = useMemo(() => coverMarks(covers, { earthquake: "EARTHQUAKE", storm: "WINDSTORM" }[d.peril]), [covers, d.peril]);
-	const stations = [...new Set(covers.filter((c) => c.cover.trigger.kind === (d.peril === "rain" ? "RAINFALL" : "TEMPERATURE")).map((c) => c.cover.place.station).filter(Boolean))] as string[];
+	const covers = useCovers({ earthquake: "EARTHQUAKE", storm: "WINDSTORM" }[d.peril], operator ? d.partner : ""), stationCovers = useStations();
+	const stations = [...new Set(stationCovers.filter((c) => c.kind === (d.peril === "rain" ? "RAINFALL" : "TEMPERATURE")).map((c) => c.station))];
 	const station = d.station || stations[0] || "";
-	const { answer, problem, busy } = useExposure(scenario(d, station), operator ? d.partner : "", covers.length > manyCovers);
+	const { answer, problem, busy } = useExposure(scenario(d, station), operator ? d.partner : "", covers.all > manyCovers);
 	const set = (more: Partial<typeof d>) => setD({ ...d, ...more });
 	const onMap = d.peril === "earthquake" || d.peril === "storm";
 	return (
@@ -72,7 +71,7 @@ export default function WhatIf({ viewer }: { viewer: Viewer }) {
 			<Tabs name={t.fields.peril} value={d.peril} onValue={(peril) => set({ peril })} options={[["earthquake", t.whatIf.quake], ["storm", t.whatIf.storm], ["rain", t.whatIf.rain], ["temperature", t.whatIf.temperature]]} />
 			<div class="grid two">
 				<div class="stack">
-					{onMap && <MapView key={d.peril} class="tall" fit label={t.whatIf.map} marks={marks} pin={d.peril === "earthquake" ? d.quake : null} track={d.peril === "storm" ? d.track : undefined}
+					{onMap && <MapView key={d.peril} class="tall" fit label={t.whatIf.map} marks={covers.marks} onArea={covers.onArea} pin={d.peril === "earthquake" ? d.quake : null} track={d.peril === "storm" ? d.track : undefined}
 						onPlace={(at) => set(d.peril === "earthquake" ? { quake: at } : { track: [...d.track, at].slice(-40) })}
 						onDrag={(n, at) => set(d.peril === "earthquake" ? { quake: at } : { track: d.track.map((p, m) => (m === n ? at : p)) })} legend={[["accent", t.whatIf.covers], ["bad", d.peril === "storm" ? t.whatIf.track : t.whatIf.epicentre]]} />}
 					<Card>
@@ -102,7 +101,7 @@ export default function WhatIf({ viewer }: { viewer: Viewer }) {
 							<Table name={t.whatIf.bands} rows={answer.bands.filter((b) => b.currency === total.currency && b.claims > 0)} keyOf={(b) => b.from} empty={t.whatIf.noneReached} columns={[{ title: t.fields.share, cell: (b) => t.whatIf.band(percent(b.from), percent(b.to)) }, { title: t.nav.pages.claims, cell: (b) => number(b.claims), end: true }, { title: t.fields.payable, cell: (b) => money(b.payable), end: true }]} />
 						</Card>
 					))}
-					{covers.length > manyCovers && <Note>{t.whatIf.sumsOnly}</Note>}
+					{covers.all > manyCovers && <Note>{t.whatIf.sumsOnly}</Note>}
 				</div>
 			</div>
 			{answer?.policies && <Card title={t.whatIf.lines}><Lines rows={answer.policies.nodes} name={t.whatIf.lines} operator={operator} /></Card>}

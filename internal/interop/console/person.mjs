@@ -11,7 +11,7 @@ const axe = require("axe-core").source;
 export const ready = JSON.parse(process.env.PARAPET);
 export const base = ready.base_url;
 export const faults = [];
-export const wait = 60_000;
+export const wait = 120_000;
 // What a partner may write anywhere; a page that interprets it sets window.hacked.
 export const script = `<script>window.hacked=1</script><img src=x onerror="window.hacked=1">`;
 
