@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"path"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -52,10 +53,15 @@ func (s *site) renderFile(p *page) error {
 	if len(chosen) == 0 {
 		return fmt.Errorf("%s has no heading for the page %s", p.File, p.Address())
 	}
+	isTitle := func(piece part) bool { return strings.HasPrefix(piece.text, "# ") }
+	titles := len(chosen) - len(slices.DeleteFunc(slices.Clone(chosen), isTitle))
 	var source strings.Builder
-	for i, piece := range chosen {
-		if isTitle := strings.HasPrefix(piece.text, "# "); isTitle || len(chosen) == 1 && i == 0 && piece.heading != "" {
+	for _, piece := range chosen {
+		switch {
+		case isTitle(piece) && titles == 1, len(chosen) == 1 && piece.heading != "":
 			_, piece.text, _ = strings.Cut(piece.text, "\n") // the page has a title of its own
+		case isTitle(piece):
+			piece.text = "#" + piece.text
 		}
 		source.WriteString(piece.text)
 	}
