@@ -4,10 +4,10 @@
 -- of the ledger, of events and of the audit log cannot be changed through it.
 --
 -- Run it once, as a role that may create roles and databases, before the first migration:
---   PARAPET_OWNER_PASSWORD=… PARAPET_SERVICE_PASSWORD=… psql -f roles.sql postgres://…
+--   OWNER_PASSWORD=… SERVICE_PASSWORD=… psql -f roles.sql postgres://…
 \set ON_ERROR_STOP on
-\getenv owner_password PARAPET_OWNER_PASSWORD
-\getenv service_password PARAPET_SERVICE_PASSWORD
+\getenv owner_password OWNER_PASSWORD
+\getenv service_password SERVICE_PASSWORD
 create role parapet_owner login password :'owner_password';
 create role parapet_service login password :'service_password';
 create database parapet owner parapet_owner;
