@@ -97,13 +97,13 @@ func (s *site) renderMarkdown(p *page, source string) (template.HTML, error) {
 	if err := md.Renderer().Render(&out, content, doc); err != nil {
 		return "", fmt.Errorf("page %s: %w", p.Address(), err)
 	}
-	return template.HTML(out.String()), nil //nolint:gosec // of the source tree
+	return template.HTML(out.String()), nil
 }
 
 // inline renders one paragraph without its element.
 func (s *site) inline(source string) (template.HTML, error) {
 	html, err := s.renderMarkdown(&page{}, source)
-	return template.HTML(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(string(html)), "<p>"), "</p>")), err //nolint:gosec // of the source tree
+	return template.HTML(strings.TrimSuffix(strings.TrimPrefix(strings.TrimSpace(string(html)), "<p>"), "</p>")), err
 }
 
 // prepare turns bold beginnings of paragraphs into headings, gives every heading an address

@@ -87,7 +87,7 @@ func (s *site) renderErrors(p *page) error {
 		s.pages = append(s.pages, own)
 		fmt.Fprintf(&list, `<tr><td>%d</td><td><a href="%s"><code>%s</code></a></td><td>%s</td></tr>`, errormap.MeaningOf(code).Status, own.Address(), code, own.Description)
 	}
-	p.Body += template.HTML(`<div class="scroll" tabindex="0"><table><thead><tr><th>Status</th><th>Code</th><th>Meaning</th></tr></thead><tbody>` + list.String() + "</tbody></table></div>") //nolint:gosec // of the source tree
+	p.Body += template.HTML(`<div class="scroll" tabindex="0"><table><thead><tr><th>Status</th><th>Code</th><th>Meaning</th></tr></thead><tbody>` + list.String() + "</tbody></table></div>")
 	return nil
 }
 
@@ -100,7 +100,7 @@ func (s *site) errorPage(code string, meaning errormap.Meaning, text string) (*p
 	}
 	body, err := s.renderMarkdown(p, text)
 	body += s.errorExample(p, code)
-	p.Body = template.HTML(fmt.Sprintf("<p class=\"lead\">%s.</p><dl class=\"facts\"><div><dt>Status</dt><dd>%d</dd></div><div><dt>retryable</dt><dd>%t. %s</dd></div></dl>", template.HTMLEscapeString(meaning.Title), meaning.Status, meaning.Retryable, repeat)) + body //nolint:gosec // of the source tree
+	p.Body = template.HTML(fmt.Sprintf("<p class=\"lead\">%s.</p><dl class=\"facts\"><div><dt>Status</dt><dd>%d</dd></div><div><dt>retryable</dt><dd>%t. %s</dd></div></dl>", template.HTMLEscapeString(meaning.Title), meaning.Status, meaning.Retryable, repeat)) + body
 	return p, err
 }
 
@@ -130,7 +130,7 @@ func (s *site) errorExample(p *page, code string) template.HTML {
 	}
 	add := func(id, title, html string) template.HTML {
 		p.Headings = append(p.Headings, heading{ID: id, Text: title, Level: 2})
-		return template.HTML(fmt.Sprintf(`<h2 id="%s"><a class="anchor" href="#%[1]s">%s</a></h2>%s`, id, title, html)) //nolint:gosec // of the source tree
+		return template.HTML(fmt.Sprintf(`<h2 id="%s"><a class="anchor" href="#%[1]s">%s</a></h2>%s`, id, title, html))
 	}
 	shown := add("example", "An example", string(codeBlock("json", s.api.formatExample(example, s.api.Components.Schemas["Problem"]))))
 	if count < maxListed {

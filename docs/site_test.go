@@ -203,11 +203,11 @@ func (s *site) checkLinks(files map[string][]byte) error {
 	for _, p := range s.pages {
 		known[p.Address()] = true
 		for _, id := range idPattern.FindAllSubmatch(files[cmp.Or(p.Path, "index")+".html"], -1) {
-			if at := p.Address() + "#" + string(id[1]); known[at] {
+			at := p.Address() + "#" + string(id[1])
+			if known[at] {
 				return fmt.Errorf("the id %s exists twice", at)
-			} else {
-				known[at] = true
 			}
+			known[at] = true
 		}
 	}
 	for _, p := range s.pages {
