@@ -34,8 +34,9 @@ type errorRow struct {
 	members    []string          // that only this code has
 }
 
-// graphqlOnlyCodes are the codes of queries and streams.
+// graphqlOnlyCodes are the codes of queries, of mutations that move money, and of streams.
 var graphqlOnlyCodes = []apperr.Code{
+	apperr.CodeInsufficientUserAuthentication,
 	errormap.CodeQueryTooCostly, errormap.CodeQueryNotTrusted, errormap.CodePersistedQueryNotFound, errormap.CodeOriginRefused, errormap.CodeReadTooSlowly,
 }
 
