@@ -30,7 +30,8 @@ await page.getByText("No claims match.").waitFor();
 assert(refreshed.length >= 2, "the tokens were refreshed");
 assert(refreshed.every((sent) => sent.get("grant_type") === "refresh_token"));
 assert.equal(new Set(refreshed.map((sent) => sent.get("refresh_token"))).size, refreshed.length, "each refresh token is used once");
-await page.reload(); // the tokens were in memory only; the issuer knows the person and returns at once
+await page.reload(); // the tokens were in memory only; the issuer knows the person, and asks a native client to confirm
+await page.getByRole("button", { name: "Continue" }).click();
 await ann.sees("Claims");
 
 const olive = await Person.signIn("olive", { issuer, form, operator: true });

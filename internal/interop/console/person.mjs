@@ -33,7 +33,7 @@ export class Person {
 		page.on("console", (message) => { if (["error", "warning"].includes(message.type()) && page.url().startsWith(base)) fault(message.text()); });
 		page.on("pageerror", (error) => fault(error.stack));
 		page.on("dialog", (dialog) => { fault(`a dialog: ${dialog.message()}`); void dialog.dismiss(); });
-		page.on("request", (request) => { if (!/^(data|blob):/.test(request.url()) && ![base, issuer].some((host) => request.url().startsWith(`${host}/`))) fault(`a request to ${request.url()}`); });
+		page.on("request", (request) => { if (page.url().startsWith(base) && !/^(data|blob):/.test(request.url()) && ![base, issuer].some((host) => request.url().startsWith(`${host}/`))) fault(`a request to ${request.url()}`); });
 		await page.goto(`${base}/console`);
 		await page.getByRole("button", { name: operator ? "Sign in as an operator" : "Sign in", exact: true }).click();
 		await form(page, name);
