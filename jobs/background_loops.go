@@ -29,6 +29,7 @@ const (
 type backgroundLoops struct {
 	service *model.Service
 	log     *slog.Logger
+	sandbox *sandboxWorker // nil unless rehearsals are allowed
 	cancel  context.CancelFunc
 	running sync.WaitGroup
 }
@@ -51,6 +52,9 @@ func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence fu
 		})
 	})
 	r.running.Go(func() { r.repeatPass(ctx, "presence", nil, presence) })
+	if r.sandbox != nil {
+		r.running.Go(func() { r.repeatPass(ctx, "sandbox", nil, r.sandbox.pass) })
+	}
 }
 
 // nextRelayInterval returns how long the relay waits after a pass that numbered this many

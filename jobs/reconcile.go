@@ -26,11 +26,15 @@ func Reconcile(ctx context.Context, service *model.Service, from rail.Rail, day 
 	}
 	return service.Reconciliation.Reconcile(ctx, actor.System(), report, func(each func(reconciliation.ReportLine) error) error {
 		return from.Report(ctx, day, func(line rail.Line) error {
-			return each(reconciliation.ReportLine{
-				Key: line.Key, Reference: line.Reference, Amount: line.Amount, Account: line.Payee, Status: string(line.Status), Code: line.Code, At: line.Date,
-			})
+			return each(toReportLine(line))
 		})
 	})
+}
+
+func toReportLine(line rail.Line) reconciliation.ReportLine {
+	return reconciliation.ReportLine{
+		Key: line.Key, Reference: line.Reference, Amount: line.Amount, Account: line.Payee, Status: string(line.Status), Code: line.Code, At: line.Date,
+	}
 }
 
 // The schedule of report requests.

@@ -88,7 +88,7 @@ func (s *SimulatorStore) Find(ctx context.Context, key string) (rail.SimulatedTr
 
 // ListDay implements rail.SimulatorStore.
 func (s *SimulatorStore) ListDay(ctx context.Context, day time.Time) ([]rail.SimulatedTransfer, error) {
-	rows, err := s.pool.Query(ctx, "select transfer::text from simulator_transfers where created_at >= $1 and created_at < $2 order by created_at, key", day, day.AddDate(0, 0, 1))
+	rows, err := s.pool.Query(ctx, "select transfer::text from simulator_transfers where created_at >= $1 and created_at < $2 and not reported order by created_at, key", day, day.AddDate(0, 0, 1))
 	if err != nil {
 		return nil, fmt.Errorf("read entries: %w", err)
 	}

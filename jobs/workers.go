@@ -111,6 +111,9 @@ type Config struct {
 	// Tracer records a span for every attempt and every call to the rail, in the trace
 	// that enqueued the job; nil records none.
 	Tracer trace.Tracer
+	// SettleAfter is how long after a payment the simulator reports it on rehearsal servers;
+	// 0: the report of its day does.
+	SettleAfter time.Duration
 	// ObserveJob is called for every attempt with the outcome done, later or failed; nil
 	// is allowed.
 	ObserveJob func(kind, outcome string, took time.Duration)
@@ -136,7 +139,7 @@ func NewWorkers(c Config) (*Workers, error) {
 		return nil, fmt.Errorf("river workers: %w", err)
 	}
 	return &Workers{
-		client: client, loops: backgroundLoops{service: c.Service, log: c.Log}, rail: IdentityOf(c.Rail),
+		client: client, loops: backgroundLoops{service: c.Service, log: c.Log, sandbox: c.newSandboxWorker()}, rail: IdentityOf(c.Rail),
 		heartbeat: heartbeatRecorder{service: c.Service, log: c.Log, retry: fileStoreRetry, reports: &fetchReports{service: c.Service, rail: c.Rail, log: c.Log}},
 		presence:  workerPresence{c.Pool, client.ID()},
 	}, nil

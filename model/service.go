@@ -32,6 +32,7 @@ import (
 	"parapet/model/quoting/catalog"
 	"parapet/model/receipts"
 	"parapet/model/receipts/receipt"
+	"parapet/model/sandbox"
 	"parapet/model/underwriting"
 	"parapet/model/underwriting/capacity"
 )
@@ -48,8 +49,7 @@ type Config struct {
 	// Development allows rehearsals, which a production server must refuse: sandbox
 	// observations and replayed history.
 	Development bool
-	// RehearsalClock lets rehearsed days at a station move the business clock, which
-	// all partners share.
+	// RehearsalClock lets every partner move the business clock, which all share.
 	RehearsalClock bool
 	Webhooks       webhooks.Config
 	// Sleep waits between two polls of running sends; nil uses the real clock.
@@ -93,6 +93,7 @@ type Service struct {
 	Progress       *progress.Service
 	Scenarios      *scenario.Service
 	Portfolio      *portfolio.Service
+	Sandbox        *sandbox.Service
 	Privacy        *privacy.Service
 	Operations     *operations.Service
 }
@@ -113,6 +114,7 @@ func New(c Config) (*Service, error) {
 	store.Local[capacity.Settings](s).RulesChanged = occurrence.UpdateRecentMoratoria
 	store.Local[payouts.ReleaseSettings](s).Batch = c.BatchRelease
 	store.Local[adjudication.MatchSettings](s).LargestFirst = c.LargestClaimsFirst
+	store.Local[occurrence.RehearsalSettings](s).PartnersMoveClock = c.RehearsalClock
 	return &Service{
 		Store:          s,
 		Audit:          audit.New(s),
@@ -125,7 +127,7 @@ func New(c Config) (*Service, error) {
 		Capacity:       capacity.New(s),
 		Policies:       underwriting.New(s),
 		Sources:        sources.New(s),
-		Occurrences:    occurrence.New(s, c.RehearsalClock),
+		Occurrences:    occurrence.New(s),
 		Claims:         claims.New(s),
 		Measured:       measured.New(s),
 		Challenges:     challenge.New(s),
@@ -138,6 +140,7 @@ func New(c Config) (*Service, error) {
 		Progress:       progress.New(s),
 		Scenarios:      scenario.New(s),
 		Portfolio:      portfolio.New(s),
+		Sandbox:        sandbox.New(s, c.History),
 		Privacy:        privacy.New(s),
 		Operations:     operations.New(s, c.Jobs),
 	}, nil
@@ -154,13 +157,22 @@ func (s *Service) MarkForRehearsals(ctx context.Context) error {
 }
 
 // ShiftClock shifts business time relative to the database's clock and marks the
-// database as one for rehearsals. Development only: tests use it to let a year pass.
+// database as one for rehearsals. Once partners are registered, the clock never goes back,
+// because their records must not lie in the future. Development only. Errors:
+// state_conflict.
 func (s *Service) ShiftClock(ctx context.Context, shift time.Duration) error {
 	if !s.Development {
 		return apperr.Fail(apperr.CodeParameterInvalid, "The clock can be moved in development only.")
 	}
-	_, err := s.DB.NewRaw("update clock set is_rehearsal = true, offset_interval = make_interval(secs => ?)", shift.Seconds()).Exec(ctx)
-	return err
+	done, err := s.DB.NewRaw(`update clock set is_rehearsal = true, offset_interval = make_interval(secs => ?0)
+		where offset_interval <= make_interval(secs => ?0) or not exists (select from partners)`, shift.Seconds()).Exec(ctx)
+	if err != nil {
+		return err
+	}
+	if n, err := done.RowsAffected(); err != nil || n > 0 {
+		return err
+	}
+	return apperr.Fail(apperr.CodeStateConflict, "The clock of this database is further ahead already and never goes back: name a larger offset, or start with an empty database (parapet dev --fresh).")
 }
 
 // IsRehearsal reports whether the database is marked for rehearsals by the development

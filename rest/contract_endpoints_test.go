@@ -25,7 +25,7 @@ type endpointRow struct {
 // idPattern matches an id in an address or a body; unknownID is an id of the same type that
 // was never used.
 var (
-	idPattern = regexp.MustCompile(`\b(quo|pol|clm|att|pay|pmt|occ|evt|whe|dlv)_[0-9a-z]{26}\b`)
+	idPattern = regexp.MustCompile(`\b(quo|pol|clm|att|pay|pmt|occ|evt|whe|dlv|run)_[0-9a-z]{26}\b`)
 	unknownID = "${1}_01h455vb4pex5vsknk084sn02q"
 )
 
@@ -78,6 +78,7 @@ func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 	waiting := decodeRecord[wire.Claim](t, h.post(t, 201, "/v1/claims", `{"policy_id":"`+policy.ID+`"}`))
 	weak := decodeRecord[wire.Observation](t, h.post(t, 201, "/v1/sandbox/observations", strings.Replace(h.earthquakeBody(t, "weak"), `"6.4"`, `"3.4"`, 1)))
 	sent := h.deliverTestEvent(t)
+	run := decodeRecord[wire.SandboxRun](t, h.post(t, 202, "/v1/sandbox/replays", `{"event":"us1000chhc"}`))
 	return []endpointRow{
 		{"POST", "/quotes", quoteBody, actor.ScopeQuotesWrite, 201, 403},
 		{"GET", "/quotes/" + quote.ID, "", actor.ScopeQuotesRead, 200, 404},
@@ -128,6 +129,17 @@ func (h *testServer) endpointRows(t *testing.T) []endpointRow {
 		{"GET", "/webhook_endpoints/" + sent.EndpointID + "/deliveries", "", actor.ScopeWebhooksRead, 200, 404},
 		{"POST", "/deliveries/" + sent.ID + "/retry", "", actor.ScopeWebhooksWrite, 202, 404},
 		{"POST", "/sandbox/observations", h.earthquakeBody(t, "drill"), actor.ScopeClaimsWrite, 201, 201},
+		{"GET", "/sandbox/clock", "", actor.ScopeClaimsRead, 200, 200},
+		{"POST", "/sandbox/clock", `{"by":"P1D"}`, actor.ScopeClaimsWrite, 409, 202}, // the other partner's run moves it
+		{"POST", "/sandbox/replays", `{"event":"us1000chhc"}`, actor.ScopeClaimsWrite, 202, 202},
+		{"GET", "/sandbox/runs", "", actor.ScopeClaimsRead, 200, 200},
+		{"GET", "/sandbox/runs/" + run.ID, "", actor.ScopeClaimsRead, 200, 404},
+		{"GET", "/sandbox/checklist", "", actor.ScopeClaimsRead, 200, 200},
+		{"POST", "/sandbox" + payout + "/settle", "", actor.ScopeClaimsWrite, 409, 404}, // it was not sent
+		{"POST", "/sandbox" + payout + "/return", "", actor.ScopeClaimsWrite, 409, 404},
+		{"POST", "/sandbox" + payout + "/mismatch", "", actor.ScopeClaimsWrite, 409, 404},
+		{"POST", "/sandbox/webhook_endpoints/" + sent.EndpointID + "/bad_signature", "", actor.ScopeWebhooksWrite, 202, 404},
+		{"POST", "/sandbox/reset", "", actor.ScopeClaimsWrite, 202, 202},
 	}
 }
 

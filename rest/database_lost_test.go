@@ -162,7 +162,7 @@ func TestLostDatabase(t *testing.T) {
 func fillPath(path string) string {
 	for name, id := range map[string]string{
 		"quote_id": "quo", "policy_id": "pol", "claim_id": "clm", "attachment_id": "att", "payout_id": "pay", "payout_method_id": "pmt", "occurrence_id": "occ", "observation_id": "obs",
-		"event_id": "evt", "endpoint_id": "whe", "delivery_id": "dlv",
+		"event_id": "evt", "endpoint_id": "whe", "delivery_id": "dlv", "run_id": "run",
 	} {
 		path = strings.ReplaceAll(path, "{"+name+"}", id+"_01h455vb4pex5vsknk084sn02q")
 	}

@@ -18,6 +18,7 @@ import (
 	"parapet/model/payouts"
 	"parapet/model/quoting"
 	"parapet/model/quoting/pricing"
+	"parapet/model/sandbox"
 	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
@@ -79,6 +80,8 @@ var enumsBySchema = map[string]map[string][]any{
 	"MeasurementSource": {"stage": decisionStages},
 	"Trigger":           {"kind": perils, "decides_on": decisionStages, "direction": enumValues(trigger.AtLeast, trigger.AtMost), "wind": enumValues(trigger.LargerOfEnds, trigger.Interpolated), "calendar": enumValues(trigger.Month, trigger.Dekad)},
 	"USBankAccount":     {"account_type": enumValues(account.Checking, account.Savings)},
+	"SandboxRun":        {"kind": enumValues(sandbox.KindClock, sandbox.KindReplay, sandbox.KindReset, sandbox.KindSignature), "status": enumValues(sandbox.Running, sandbox.Done, sandbox.Failed)},
+	"SandboxCheck":      {"item": enumValues(sandbox.Items()...)},
 	"Attempt":           {"error": enumValues("timeout", "refused", "address", "tls", "dns", "connection", "redirect")},
 	"Delivery":          {"status": deliveryStates},
 

@@ -63,6 +63,28 @@ func (s *goldenRun) run(t *testing.T) {
 	call("getClaimReceipt", 200, "GET", of+"/receipt", "")
 	call("getQuoteReceipt", 200, "GET", "/quotes/"+quote.ID+"/receipt", "")
 	s.challengeDecision(t, claim.ID)
+	s.useSandbox(t, claim.Payouts[0].ID)
+}
+
+// useSandbox starts every kind of run, and lets the rail report a payout. The payout was
+// sent to the rail of the tests: the simulator's transfer is inserted here.
+func (s *goldenRun) useSandbox(t *testing.T, payout string) {
+	t.Helper()
+	_, err := s.DB.Pool.Exec(t.Context(), `insert into simulator_transfers (key, transfer) select key, '{"outcome":"accepted"}'::json from payout_attempts group by key`)
+	require.NoError(t, err)
+	s.callAndRecord(t, "getSandboxClock", 200, "GET", "/sandbox/clock", "")
+	s.callAndRecord(t, "moveSandboxClock", 202, "POST", "/sandbox/clock", `{"by":"P30D"}`)
+	replay := decodeRecord[wire.SandboxRun](t, s.callAndRecord(t, "createSandboxReplay: an earthquake at another place", 202, "POST", "/sandbox/replays", `{"event":"us1000chhc","location":{"latitude":23.98,"longitude":121.61}}`))
+	s.callAndRecord(t, "createSandboxReplay: a summer of Merced at Milwaukee", 202, "POST", "/sandbox/replays", `{"event":"Merced/1996-06-01","days":92,"station":"Milwaukee"}`)
+	for _, outcome := range []string{"settle", "return", "mismatch"} {
+		s.callAndRecord(t, outcome+"SandboxPayout", 202, "POST", "/sandbox/payouts/"+payout+"/"+outcome, "")
+	}
+	endpoint := decodeRecord[wire.WebhookEndpoint](t, s.post(t, 201, "/v1/webhook_endpoints", `{"url":"https://hooks.example.com/rehearsal"}`))
+	s.callAndRecord(t, "sendBadSignature", 202, "POST", "/sandbox/webhook_endpoints/"+endpoint.ID+"/bad_signature", "")
+	s.callAndRecord(t, "resetSandbox", 202, "POST", "/sandbox/reset", "")
+	s.callAndRecord(t, "listSandboxRuns", 200, "GET", "/sandbox/runs?limit=2", "")
+	s.callAndRecord(t, "getSandboxRun", 200, "GET", "/sandbox/runs/"+replay.ID, "")
+	s.callAndRecord(t, "getSandboxChecklist", 200, "GET", "/sandbox/checklist", "")
 }
 
 // readOccurrence reads the occurrence and its explanation.

@@ -24,7 +24,7 @@ var introduction string
 //go:embed hashes.md
 var hashesGuide string
 
-// The guides to prices, events, webhooks and GraphQL.
+// The guides to prices, events, webhooks, GraphQL and the sandbox.
 var (
 	//go:embed receipts.md
 	receiptsGuide string
@@ -36,6 +36,8 @@ var (
 	webhooksGuide string
 	//go:embed graphql.md
 	graphqlGuide string
+	//go:embed sandbox.md
+	sandboxGuide string
 )
 
 // tags order the document like a manual.
@@ -52,6 +54,7 @@ var tags = []*huma.Tag{
 	{Name: "Observations", Description: "What was measured: earthquakes, positions of storms, days at a weather station. Data sources report observations; in development, partners rehearse with them. You can report the same observation again: it changes nothing. A changed observation is a revision."},
 	{Name: "Events", Description: eventsGuide},
 	{Name: "Webhooks", Description: webhooksGuide},
+	{Name: "Sandbox", Description: sandboxGuide},
 	{Name: "GraphQL", Description: graphqlGuide},
 }
 

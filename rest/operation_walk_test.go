@@ -70,6 +70,7 @@ func newOperationWalker(t *testing.T, base string) *operationWalker {
 	}}
 	weak := strings.Replace(h.earthquakeBody(t, "weak"), `"6.4"`, `"3.4"`, 1)
 	w.ids["observation_id"] = decodeRecord[wire.Observation](t, h.post(t, 201, "/v1/sandbox/observations", weak)).ID
+	w.ids["run_id"] = decodeRecord[wire.SandboxRun](t, h.post(t, 202, "/v1/sandbox/replays", `{"event":"us1000chhc"}`)).ID
 	sent := h.deliverTestEvent(t)
 	w.ids["endpoint_id"], w.ids["delivery_id"], w.ids["event_id"] = sent.EndpointID, sent.ID, sent.EventID
 	w.bodies = w.completeBodies(h.earthquakeBody(t, "walk"))
@@ -93,6 +94,8 @@ func (w *operationWalker) completeBodies(observation string) map[string]string {
 		"/observations":                    observation,
 		"/explain":                         `{"policy_id":"` + w.ids["policy_id"] + `","what_if":{"earthquake":{"location":{"latitude":23.98,"longitude":121.61},"magnitude":"7.0","depth_km":"17","at":"2026-11-19T00:00:00Z"}}}`,
 		"/sandbox/observations":            observation,
+		"/sandbox/clock":                   `{"to":"2027-06-01T00:00:00Z","by":"P30D"}`,
+		"/sandbox/replays":                 `{"event":"us1000chhc","upload":{"source":"usgs","content":"{}"},"days":3,"location":{"latitude":23.98,"longitude":121.61},"station":"Seattle"}`,
 	}
 }
 

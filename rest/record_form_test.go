@@ -13,7 +13,7 @@ import (
 var idPrefixes = map[string]string{
 	"quote": "quo", "policy": "pol", "claim": "clm", "timeline_entry": "tle", "attachment": "att", "message": "msg",
 	"payout_method": "pmt", "payout": "pay", "observation": "obs", "observation_revision": "obs", "occurrence": "occ",
-	"event": "evt", "webhook_endpoint": "whe", "delivery": "dlv",
+	"event": "evt", "webhook_endpoint": "whe", "delivery": "dlv", "sandbox_run": "run",
 }
 
 // withoutPartner lists records that belong to no partner.

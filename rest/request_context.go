@@ -46,6 +46,7 @@ type requestContext struct {
 	budget           *upload.Budget  // of concurrently received bodies; nil without a limit
 	budgetCharge     *upload.Charge  // part of the budget that the body uses
 	uploaded         *upload.Body    // with the content of a document's body; nil for most
+	readToEnd        bool            // the answer is the last page of several
 	countedByAddress bool            // the rate limit of the caller's address has counted it
 	commits          wal.Recorder    // of the request's transactions
 }

@@ -21,17 +21,25 @@ func (c *requestContext) writeRecord(status int, record any) error {
 	if err != nil {
 		return err
 	}
-	if status == http.StatusCreated && c.route.hasLocation {
+	if c.route.hasLocation && (status == http.StatusCreated || status == http.StatusAccepted) {
 		c.setLocation(reflect.Indirect(reflect.ValueOf(record)).FieldByName("ID").String())
 	}
 	c.writeBody(status, jsonType, body)
 	return nil
 }
 
+// successStatus returns the status of an answer: of two, the first is that of a new record.
+func (r *route) successStatus(created bool) int {
+	if created {
+		return r.successStatuses[0]
+	}
+	return r.successStatuses[len(r.successStatuses)-1]
+}
+
 // writeReplay writes the first response again, byte for byte.
 func (c *requestContext) writeReplay(first *store.Replay) {
 	c.markReplayed()
-	if first.Status == http.StatusCreated && c.route.hasLocation {
+	if c.route.hasLocation && (first.Status == http.StatusCreated || first.Status == http.StatusAccepted) {
 		c.setLocation(first.ResourceID)
 	}
 	c.writeBody(first.Status, jsonType, first.Body)
@@ -42,7 +50,11 @@ func (c *requestContext) markReplayed() { c.Header().Set("Idempotent-Replayed", 
 
 // setLocation writes the address of a new record, under the base address that was called.
 func (c *requestContext) setLocation(id string) {
-	c.Header().Set("Location", c.basePath+c.route.path+"/"+id)
+	path := c.route.path
+	if c.route.isSandboxOnly {
+		path = runsPath
+	}
+	c.Header().Set("Location", c.basePath+path+"/"+id)
 }
 
 // writeBody writes a whole body. A successful read carries a strong ETag; a caller that

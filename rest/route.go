@@ -32,7 +32,7 @@ type route struct {
 	successStatuses       []int         // the usual one first
 	bodyLimit             int64         // of the request's body, in bytes
 	fileMember            string        // member with a file in base64; empty for most
-	hasLocation           bool          // 201 carries the record's Location
+	hasLocation           bool          // 201 and 202 carry the record's Location
 	isPaged               bool          // takes limit and cursor
 	filters               []string      // further query parameters
 	extraCodes            []apperr.Code // error codes beyond those of its form
@@ -91,6 +91,7 @@ func searchRoute[Out any](path string, scope actor.Scope, filters []string, get 
 		if err != nil {
 			return nil, err
 		}
+		c.readToEnd = in.Cursor != "" && !page.HasMore
 		return &page.List, nil
 	})
 	r.isPaged, r.filters = true, filters
@@ -129,7 +130,7 @@ func createOrFindRoute[In, Out any](path string, scope actor.Scope, do func(cont
 			if err != nil {
 				return err
 			}
-			return c.writeRecord(map[bool]int{true: http.StatusCreated, false: http.StatusOK}[created], record)
+			return c.writeRecord(c.route.successStatus(created), record)
 		},
 	}
 }
@@ -216,7 +217,7 @@ func (r route) withErrorCodes(with ...apperr.Code) route { r.extraCodes = with; 
 // withFilters sets further query parameters.
 func (r route) withFilters(names ...string) route { r.filters = names; return r }
 
-// withLocation adds the Location of the created record to 201.
+// withLocation adds the Location of the created record to 201, and of the run to 202.
 func (r route) withLocation() route { r.hasLocation = true; return r }
 
 // withBodyLimit sets the limit of the body, in bytes.
@@ -224,9 +225,6 @@ func (r route) withBodyLimit(limit int64) route { r.bodyLimit = limit; return r 
 
 // withFileMember sets the member that is a file in base64.
 func (r route) withFileMember(member string) route { r.fileMember = member; return r }
-
-// sandboxOnly restricts the route to development.
-func (r route) sandboxOnly() route { r.isSandboxOnly = true; return r }
 
 // registerRoute adds a route to the router.
 func (s *server) registerRoute(r *route) {
@@ -236,6 +234,7 @@ func (s *server) registerRoute(r *route) {
 		if err := s.serveRoute(request.Context(), c); err != nil {
 			s.writeProblem(request.Context(), c, err)
 		}
+		s.noteEvidence(request.Context(), c)
 	})
 }
 

@@ -12,7 +12,7 @@ import (
 
 // contractRoutes is the table of all routes of the contract.
 func (s *server) contractRoutes() []route {
-	rows := slices.Concat(s.coverRoutes(), s.claimRoutes(), s.payoutRoutes(), s.observationRoutes(), s.eventRoutes(), s.webhookRoutes())
+	rows := slices.Concat(s.coverRoutes(), s.claimRoutes(), s.payoutRoutes(), s.observationRoutes(), s.eventRoutes(), s.webhookRoutes(), s.sandboxRoutes())
 	kept := rows[:0]
 	for _, row := range rows {
 		if s.Development || !row.isSandboxOnly {

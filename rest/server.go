@@ -92,6 +92,8 @@ type server struct {
 	mux       *http.ServeMux
 	routes    []route
 	watch     databaseWatch
+
+	retryWaits retryWaits
 }
 
 var familyPattern = regexp.MustCompile(`^[a-z][a-z0-9-]{0,62}$`)

@@ -85,7 +85,7 @@ func newApp(ctx context.Context, s settings, keys seal.Keys, log *slog.Logger) (
 	if err != nil {
 		return a, err
 	}
-	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewJobAdmin(a.riverPool), Files: a.files, Keys: keys, Receipt: receiptKeys, Development: s.Rehearsal, RehearsalClock: s.RehearsalClock, Webhooks: a.webhookRules(), BatchRelease: s.isBatchRail(), LargestClaimsFirst: s.ClaimOrder == orderByAmount}); err != nil {
+	if a.service, err = model.New(model.Config{DB: a.db, Queue: queue, Jobs: queue.NewJobAdmin(a.riverPool), Files: a.files, Keys: keys, Receipt: receiptKeys, Development: s.Rehearsal, RehearsalClock: s.RehearsalClock == clockOfPartners || s.RehearsalClock == "true", Webhooks: a.webhookRules(), BatchRelease: s.isBatchRail(), LargestClaimsFirst: s.ClaimOrder == orderByAmount}); err != nil {
 		return a, err
 	}
 	if a.tracer, a.stopTracing, err = tracing.NewTracer(ctx); err != nil {
@@ -120,7 +120,7 @@ func (a *app) wireWorkers() error {
 	}
 	a.workers, err = jobs.NewWorkers(jobs.Config{
 		Pool: a.riverPool, Service: a.service, Rail: payment, RailRate: a.settings.RailRate, FileInterval: a.settings.RailFilesEvery,
-		Feeds: feeds, Fetch: &fetch.Fetcher{Client: a.egressGuard.Client(fetch.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
+		Feeds: feeds, SettleAfter: a.settings.SettlesAfter, Fetch: &fetch.Fetcher{Client: a.egressGuard.Client(fetch.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
 		Sender: &webhook.Sender{Client: a.egressGuard.Client(webhook.Timeout), Now: time.Now}, ObserveJob: a.metrics.observeJob, Tracer: a.tracer,
 	})
 	return err

@@ -64,7 +64,8 @@ type settings struct {
 	Feeds              []string      `env:"PARAPET_FEEDS" secret:"true" help:"live hazard feeds, source=address, separated by blanks or commas; put an API key in the query of the address, which is never shown"`
 	FeedEvery          time.Duration `env:"PARAPET_FEED_EVERY" envDefault:"1m" help:"how often a feed is polled"`
 	Rehearsal          bool          `env:"PARAPET_REHEARSAL" envDefault:"false" help:"allow the sandbox: invented observations and replayed history; needs the rail simulator"`
-	RehearsalClock     bool          `env:"PARAPET_REHEARSAL_CLOCK" envDefault:"false" help:"let rehearsed days at a station move the business clock of all partners, to at most 400 days ahead of the real time; always in development"`
+	RehearsalClock     string        `env:"PARAPET_REHEARSAL_CLOCK" envDefault:"operator" help:"who moves the business clock of a rehearsal server, which all partners share: operator, and a partner that is the only one; or partner, every partner; always partner in development"`
+	SettlesAfter       time.Duration `env:"PARAPET_SIMULATOR_SETTLES_AFTER" envDefault:"1m" help:"rail simulator on a rehearsal server: how long after a payment its report confirms it; 0s: the report of the day does, after midnight (UTC)"`
 	Moratoria          bool          `env:"PARAPET_MORATORIA" envDefault:"true" help:"refuse cover near active storms and fresh earthquakes by the shipped rules; false is for rehearsals"`
 	Loopback           bool          `env:"PARAPET_LOOPBACK_TARGETS" envDefault:"false" help:"allow webhook targets and feeds on this machine, also by http; only parapet dev sets it"`
 	DelayDivisor       int           `env:"PARAPET_DELIVERY_DELAY_DIVISOR" envDefault:"1" help:"divides the waits between webhook attempts; only for parapet dev"`

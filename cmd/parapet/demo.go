@@ -15,7 +15,6 @@ import (
 	"parapet/console"
 	"parapet/jobs"
 	"parapet/jobs/feed"
-	"parapet/model/claims"
 	"parapet/model/wire"
 )
 
@@ -44,7 +43,7 @@ func runDemo(ctx context.Context, keep bool, out io.Writer) error {
 		return err
 	}
 	defer func() { _ = os.RemoveAll(dir) }()
-	s, err := startStack(ctx, devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true})
+	s, err := startStack(ctx, devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true, settlesAfter: time.Minute})
 	if err != nil {
 		return err
 	}
@@ -159,7 +158,7 @@ func (p *demoPartner) awaitPayout(ctx context.Context, id string) (wire.Claim, e
 	var claim wire.Claim
 	return claim, pollUntil(ctx, func() (bool, error) {
 		err := p.getJSON(ctx, "/claims/"+id, &claim)
-		return err == nil && len(claim.Payouts) > 0 && claim.Payouts[0].Status == string(claims.PayoutReleased), err
+		return err == nil && len(claim.Payouts) > 0 && claim.Payouts[0].ReleasedAt != nil, err
 	})
 }
 

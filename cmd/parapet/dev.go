@@ -25,6 +25,7 @@ type devOptions struct {
 	json          bool
 	rateLimit     string         // on or off
 	clockOffset   *time.Duration // nil keeps the clock of the previous run
+	settlesAfter  time.Duration  // how long after a payment the simulator reports it; 0: the report of the day does
 	withMoratoria bool           // installs the shipped moratorium rules
 	quiet         bool           // no log on standard error
 }
@@ -43,7 +44,8 @@ func newDevCommand() *cobra.Command {
 	set.BoolVar(&o.json, "json", false, "print one JSON line when ready, for programs")
 	set.StringVar(&o.rateLimit, "rate-limit", "on", "on, or off for load tests")
 	set.BoolVar(&o.withMoratoria, "moratoria", false, "refuse cover near active storms and fresh earthquakes, as production does")
-	set.Func("clock-offset", "move business time against the clock: 240h, -30m, or ISO 8601 such as P10D (default: as an earlier run left it)", func(text string) error {
+	set.DurationVar(&o.settlesAfter, "settles-after", time.Minute, "how long after a payment the simulated rail reports it; 0s: the report of the day does, after midnight (UTC)")
+	set.Func("clock-offset", "move business time against the clock: 240h, -30m, or ISO 8601 such as P10D; it never goes back (default: as an earlier run left it)", func(text string) error {
 		offset, err := parseClockOffset(text)
 		o.clockOffset = &offset
 		return err

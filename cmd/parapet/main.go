@@ -47,7 +47,7 @@ func newRootCommand(out io.Writer) *cobra.Command {
 		id, title string
 		commands  []*cobra.Command
 	}{
-		{groupStart, "Try it on this machine:", []*cobra.Command{newDemoCommand(), newDevCommand(), newListenCommand()}},
+		{groupStart, "Try it on this machine:", []*cobra.Command{newDemoCommand(), newDevCommand(), newListenCommand(), newRehearseCommand()}},
 		{groupServer, "Run the service:", []*cobra.Command{newInitCommand(), newServeCommand(), newMigrateCommand(), newConfigCommand(), newDoctorCommand(), newHealthCommand(), newKeysCommand(), newBackupCommand(), newRestoreCommand(), newVersionCommand()}},
 		{groupOperate, "Operate it:", []*cobra.Command{newLoginCommand(), newLogoutCommand(), newOpsCommand(), newObserveCommand(), newRailCommand(), newStatementCommand(), newEraseCommand()}},
 		{groupProve, "Prove what it did:", []*cobra.Command{newVerifyReceiptCommand(), newVerifyEventsCommand()}},

@@ -56,7 +56,8 @@ func newProcessGroupOn(t testing.TB, bundle *modeltest.Bundle, settings ...strin
 		"PARAPET_SEAL_KEYS=" + keys.Seal[0].ID + ":" + base64.StdEncoding.EncodeToString(keys.Seal[0].Secret),
 		"PARAPET_FINGERPRINT_KEY=" + base64.StdEncoding.EncodeToString(keys.Fingerprint),
 		"PARAPET_RAIL=" + rail.SimulatorName, "PARAPET_RATE_LIMIT=0", "PARAPET_CONNECTIONS=8",
-		"PARAPET_MORATORIA=false", // most tests bind after an earthquake
+		"PARAPET_SIMULATOR_SETTLES_AFTER=0s", // tests report themselves
+		"PARAPET_MORATORIA=false",            // most tests bind after an earthquake
 	}, settings...)
 	return c
 }

@@ -113,6 +113,13 @@ func (a *app) requireOurDatabase(ctx context.Context) error {
 	return nil
 }
 
+// Who moves the business clock of a rehearsal server. The words true and false of an earlier
+// release mean partner and operator.
+const (
+	clockOfOperators = "operator"
+	clockOfPartners  = "partner"
+)
+
 // isDevelopmentStack reports whether parapet dev runs: serve refuses its loopback targets.
 func (s settings) isDevelopmentStack() bool { return s.Rehearsal && s.Loopback }
 
@@ -139,6 +146,7 @@ func (s settings) checkComplete() error {
 	need(len(s.Roles) > 0 && !slices.ContainsFunc(s.Roles, func(role string) bool { return !known(role) }), "PARAPET_ROLES: use api, workers, or both with a comma between")
 	need(slices.Contains([]string{"", orderByBinding, orderByAmount}, s.ClaimOrder), "PARAPET_CLAIM_ORDER: use bound or amount")
 	need(!s.Rehearsal || s.Rail == "" || s.Rail == rail.SimulatorName, "PARAPET_REHEARSAL needs PARAPET_RAIL=simulator: on another rail, invented events would pay real money")
+	need(slices.Contains([]string{"", clockOfOperators, clockOfPartners, "true", "false"}, s.RehearsalClock), "PARAPET_REHEARSAL_CLOCK: use operator or partner")
 	origin, err := url.Parse(s.BaseURL)
 	need(s.BaseURL == "" || err == nil && (origin.Scheme == "https" || origin.Scheme == "http") && s.BaseURL == origin.Scheme+"://"+origin.Host && origin.Host != "",
 		"PARAPET_BASE_URL: use an origin without a path, https://api.example.com")

@@ -153,7 +153,7 @@ func (s *stack) startIssuer(running context.Context) error {
 func (s *stack) startApp(ctx, running context.Context) error {
 	s.settings.Files = filepath.Join(s.options.dataDir, "files")
 	s.settings.Rail, s.settings.Rehearsal, s.settings.Loopback, s.settings.SandboxPage, s.settings.OperatorUI = rail.SimulatorName, true, true, true, true
-	s.settings.RehearsalClock, s.settings.Console = true, true
+	s.settings.RehearsalClock, s.settings.Console, s.settings.SettlesAfter = clockOfPartners, true, s.options.settlesAfter
 	if len(s.settings.ReceiptKeys) == 0 {
 		s.settings.ReceiptKeys = s.secrets.receiptKeys()
 	}

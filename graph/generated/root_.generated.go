@@ -869,6 +869,11 @@ type ComplexityRoot struct {
 		UpdatedAt    func(childComplexity int) int
 	}
 
+	MoveSandboxClockPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Run              func(childComplexity int) int
+	}
+
 	Mutation struct {
 		AddAttachment                func(childComplexity int, input node.AddAttachmentInput) int
 		AddMessage                   func(childComplexity int, input node.AddMessageInput) int
@@ -890,6 +895,7 @@ type ComplexityRoot struct {
 		DisablePartner               func(childComplexity int, input node.PartnerStatusInput) int
 		EnablePartner                func(childComplexity int, input node.PartnerStatusInput) int
 		LiftMoratorium               func(childComplexity int, input node.LiftMoratoriumInput) int
+		MoveSandboxClock             func(childComplexity int, input node.MoveSandboxClockInput) int
 		OpenClaim                    func(childComplexity int, input node.OpenClaimInput) int
 		PauseQueue                   func(childComplexity int, input node.PauseQueueInput) int
 		PublishProduct               func(childComplexity int, input node.PublishProductInput) int
@@ -900,6 +906,9 @@ type ComplexityRoot struct {
 		RegisterSource               func(childComplexity int, input node.RegisterSourceInput) int
 		RehearseObservations         func(childComplexity int, input node.RecordObservationsInput) int
 		ReleasePayout                func(childComplexity int, input node.ReleasePayoutInput) int
+		ReplaySandboxEvent           func(childComplexity int, input node.ReplaySandboxEventInput) int
+		ReportSandboxPayout          func(childComplexity int, input node.ReportSandboxPayoutInput) int
+		ResetSandbox                 func(childComplexity int, input node.ResetSandboxInput) int
 		ResolvePayout                func(childComplexity int, input node.ResolvePayoutInput) int
 		ResumeQueue                  func(childComplexity int, input node.ResumeQueueInput) int
 		ResumeReleases               func(childComplexity int, input node.ResumeReleasesInput) int
@@ -907,6 +916,7 @@ type ComplexityRoot struct {
 		RetryFailedDeliveries        func(childComplexity int, input node.RetryFailedDeliveriesInput) int
 		RetryJobs                    func(childComplexity int, input node.RetryJobsInput) int
 		RotateWebhookSecret          func(childComplexity int, input node.WebhookEndpointInput) int
+		SendBadSignature             func(childComplexity int, input node.SendBadSignatureInput) int
 		SetCapacity                  func(childComplexity int, input node.SetCapacityInput) int
 		SetMoratoriumRule            func(childComplexity int, input node.SetMoratoriumRuleInput) int
 		SettlePayoutExternally       func(childComplexity int, input node.SettlePayoutExternallyInput) int
@@ -1449,6 +1459,10 @@ type ComplexityRoot struct {
 		ReleaseResumption        func(childComplexity int, id string) int
 		ReleaseResumptions       func(childComplexity int) int
 		ReleaseStops             func(childComplexity int) int
+		SandboxChecklist         func(childComplexity int) int
+		SandboxClock             func(childComplexity int) int
+		SandboxRun               func(childComplexity int, id string) int
+		SandboxRuns              func(childComplexity int, first *int, after *string) int
 		Search                   func(childComplexity int, text string) int
 		Source                   func(childComplexity int, name string) int
 		Sources                  func(childComplexity int, first *int, after *string) int
@@ -1631,9 +1645,24 @@ type ComplexityRoot struct {
 		StoppedByIssuer func(childComplexity int) int
 	}
 
+	ReplaySandboxEventPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Run              func(childComplexity int) int
+	}
+
 	ReportResult struct {
 		Lines  func(childComplexity int) int
 		Result func(childComplexity int) int
+	}
+
+	ReportSandboxPayoutPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Payout           func(childComplexity int) int
+	}
+
+	ResetSandboxPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Run              func(childComplexity int) int
 	}
 
 	ResolvePayoutPayload struct {
@@ -1685,6 +1714,93 @@ type ComplexityRoot struct {
 		Threshold func(childComplexity int) int
 	}
 
+	SandboxCheck struct {
+		Description func(childComplexity int) int
+		Evidence    func(childComplexity int) int
+		Item        func(childComplexity int) int
+		RequestID   func(childComplexity int) int
+		ShownAt     func(childComplexity int) int
+	}
+
+	SandboxChecklist struct {
+		Items func(childComplexity int) int
+		Shown func(childComplexity int) int
+	}
+
+	SandboxClock struct {
+		Movable  func(childComplexity int) int
+		Moving   func(childComplexity int) int
+		Now      func(childComplexity int) int
+		RealTime func(childComplexity int) int
+		RunID    func(childComplexity int) int
+	}
+
+	SandboxClockRun struct {
+		From      func(childComplexity int) int
+		ReachedAt func(childComplexity int) int
+		Steps     func(childComplexity int) int
+		To        func(childComplexity int) int
+	}
+
+	SandboxReplay struct {
+		Candidates    func(childComplexity int) int
+		ClaimsOpened  func(childComplexity int) int
+		Event         func(childComplexity int) int
+		Lines         func(childComplexity int) int
+		Location      func(childComplexity int) int
+		Observations  func(childComplexity int) int
+		OccurredAt    func(childComplexity int) int
+		OccurrenceIDs func(childComplexity int) int
+		ReplayedFrom  func(childComplexity int) int
+		Source        func(childComplexity int) int
+		SourceEventID func(childComplexity int) int
+		Station       func(childComplexity int) int
+	}
+
+	SandboxReset struct {
+		ClaimsWithdrawn       func(childComplexity int) int
+		ObservationsRetracted func(childComplexity int) int
+		PayoutsCancelled      func(childComplexity int) int
+		PoliciesCancelled     func(childComplexity int) int
+		QuotesExpired         func(childComplexity int) int
+	}
+
+	SandboxRun struct {
+		Clock     func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		Error     func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Kind      func(childComplexity int) int
+		Partner   func(childComplexity int) int
+		Progress  func(childComplexity int) int
+		Replay    func(childComplexity int) int
+		Reset     func(childComplexity int) int
+		Signature func(childComplexity int) int
+		Status    func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+		Version   func(childComplexity int) int
+	}
+
+	SandboxRunConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	SandboxRunEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
+	}
+
+	SandboxSignature struct {
+		EndpointID func(childComplexity int) int
+		Error      func(childComplexity int) int
+		Refused    func(childComplexity int) int
+		StatusCode func(childComplexity int) int
+	}
+
 	SearchResult struct {
 		ID      func(childComplexity int) int
 		Match   func(childComplexity int) int
@@ -1695,6 +1811,11 @@ type ComplexityRoot struct {
 	Season struct {
 		From func(childComplexity int) int
 		To   func(childComplexity int) int
+	}
+
+	SendBadSignaturePayload struct {
+		ClientMutationID func(childComplexity int) int
+		Run              func(childComplexity int) int
 	}
 
 	Series struct {
@@ -5256,6 +5377,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.MoratoriumRule.UpdatedAt(childComplexity), true
 
+	case "MoveSandboxClockPayload.clientMutationId":
+		if e.ComplexityRoot.MoveSandboxClockPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveSandboxClockPayload.ClientMutationID(childComplexity), true
+	case "MoveSandboxClockPayload.run":
+		if e.ComplexityRoot.MoveSandboxClockPayload.Run == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MoveSandboxClockPayload.Run(childComplexity), true
+
 	case "Mutation.addAttachment":
 		if e.ComplexityRoot.Mutation.AddAttachment == nil {
 			break
@@ -5476,6 +5610,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.LiftMoratorium(childComplexity, args["input"].(node.LiftMoratoriumInput)), true
+	case "Mutation.moveSandboxClock":
+		if e.ComplexityRoot.Mutation.MoveSandboxClock == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_moveSandboxClock_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.MoveSandboxClock(childComplexity, args["input"].(node.MoveSandboxClockInput)), true
 	case "Mutation.openClaim":
 		if e.ComplexityRoot.Mutation.OpenClaim == nil {
 			break
@@ -5586,6 +5731,39 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ReleasePayout(childComplexity, args["input"].(node.ReleasePayoutInput)), true
+	case "Mutation.replaySandboxEvent":
+		if e.ComplexityRoot.Mutation.ReplaySandboxEvent == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_replaySandboxEvent_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReplaySandboxEvent(childComplexity, args["input"].(node.ReplaySandboxEventInput)), true
+	case "Mutation.reportSandboxPayout":
+		if e.ComplexityRoot.Mutation.ReportSandboxPayout == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_reportSandboxPayout_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ReportSandboxPayout(childComplexity, args["input"].(node.ReportSandboxPayoutInput)), true
+	case "Mutation.resetSandbox":
+		if e.ComplexityRoot.Mutation.ResetSandbox == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_resetSandbox_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.ResetSandbox(childComplexity, args["input"].(node.ResetSandboxInput)), true
 	case "Mutation.resolvePayout":
 		if e.ComplexityRoot.Mutation.ResolvePayout == nil {
 			break
@@ -5663,6 +5841,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RotateWebhookSecret(childComplexity, args["input"].(node.WebhookEndpointInput)), true
+	case "Mutation.sendBadSignature":
+		if e.ComplexityRoot.Mutation.SendBadSignature == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_sendBadSignature_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SendBadSignature(childComplexity, args["input"].(node.SendBadSignatureInput)), true
 	case "Mutation.setCapacity":
 		if e.ComplexityRoot.Mutation.SetCapacity == nil {
 			break
@@ -8307,6 +8496,40 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.ReleaseStops(childComplexity), true
+	case "Query.sandboxChecklist":
+		if e.ComplexityRoot.Query.SandboxChecklist == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.SandboxChecklist(childComplexity), true
+	case "Query.sandboxClock":
+		if e.ComplexityRoot.Query.SandboxClock == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.SandboxClock(childComplexity), true
+	case "Query.sandboxRun":
+		if e.ComplexityRoot.Query.SandboxRun == nil {
+			break
+		}
+
+		args, err := ec.field_Query_sandboxRun_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SandboxRun(childComplexity, args["id"].(string)), true
+	case "Query.sandboxRuns":
+		if e.ComplexityRoot.Query.SandboxRuns == nil {
+			break
+		}
+
+		args, err := ec.field_Query_sandboxRuns_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.SandboxRuns(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Query.search":
 		if e.ComplexityRoot.Query.Search == nil {
 			break
@@ -9117,6 +9340,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ReleaseStop.StoppedByIssuer(childComplexity), true
 
+	case "ReplaySandboxEventPayload.clientMutationId":
+		if e.ComplexityRoot.ReplaySandboxEventPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReplaySandboxEventPayload.ClientMutationID(childComplexity), true
+	case "ReplaySandboxEventPayload.run":
+		if e.ComplexityRoot.ReplaySandboxEventPayload.Run == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReplaySandboxEventPayload.Run(childComplexity), true
+
 	case "ReportResult.lines":
 		if e.ComplexityRoot.ReportResult.Lines == nil {
 			break
@@ -9129,6 +9365,32 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ReportResult.Result(childComplexity), true
+
+	case "ReportSandboxPayoutPayload.clientMutationId":
+		if e.ComplexityRoot.ReportSandboxPayoutPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReportSandboxPayoutPayload.ClientMutationID(childComplexity), true
+	case "ReportSandboxPayoutPayload.payout":
+		if e.ComplexityRoot.ReportSandboxPayoutPayload.Payout == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ReportSandboxPayoutPayload.Payout(childComplexity), true
+
+	case "ResetSandboxPayload.clientMutationId":
+		if e.ComplexityRoot.ResetSandboxPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResetSandboxPayload.ClientMutationID(childComplexity), true
+	case "ResetSandboxPayload.run":
+		if e.ComplexityRoot.ResetSandboxPayload.Run == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ResetSandboxPayload.Run(childComplexity), true
 
 	case "ResolvePayoutPayload.clientMutationId":
 		if e.ComplexityRoot.ResolvePayoutPayload.ClientMutationID == nil {
@@ -9271,6 +9533,358 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Rung.Threshold(childComplexity), true
 
+	case "SandboxCheck.description":
+		if e.ComplexityRoot.SandboxCheck.Description == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxCheck.Description(childComplexity), true
+	case "SandboxCheck.evidence":
+		if e.ComplexityRoot.SandboxCheck.Evidence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxCheck.Evidence(childComplexity), true
+	case "SandboxCheck.item":
+		if e.ComplexityRoot.SandboxCheck.Item == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxCheck.Item(childComplexity), true
+	case "SandboxCheck.requestId":
+		if e.ComplexityRoot.SandboxCheck.RequestID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxCheck.RequestID(childComplexity), true
+	case "SandboxCheck.shownAt":
+		if e.ComplexityRoot.SandboxCheck.ShownAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxCheck.ShownAt(childComplexity), true
+
+	case "SandboxChecklist.items":
+		if e.ComplexityRoot.SandboxChecklist.Items == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxChecklist.Items(childComplexity), true
+	case "SandboxChecklist.shown":
+		if e.ComplexityRoot.SandboxChecklist.Shown == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxChecklist.Shown(childComplexity), true
+
+	case "SandboxClock.movable":
+		if e.ComplexityRoot.SandboxClock.Movable == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxClock.Movable(childComplexity), true
+	case "SandboxClock.moving":
+		if e.ComplexityRoot.SandboxClock.Moving == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxClock.Moving(childComplexity), true
+	case "SandboxClock.now":
+		if e.ComplexityRoot.SandboxClock.Now == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxClock.Now(childComplexity), true
+	case "SandboxClock.realTime":
+		if e.ComplexityRoot.SandboxClock.RealTime == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxClock.RealTime(childComplexity), true
+	case "SandboxClock.runId":
+		if e.ComplexityRoot.SandboxClock.RunID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxClock.RunID(childComplexity), true
+
+	case "SandboxClockRun.from":
+		if e.ComplexityRoot.SandboxClockRun.From == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxClockRun.From(childComplexity), true
+	case "SandboxClockRun.reachedAt":
+		if e.ComplexityRoot.SandboxClockRun.ReachedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxClockRun.ReachedAt(childComplexity), true
+	case "SandboxClockRun.steps":
+		if e.ComplexityRoot.SandboxClockRun.Steps == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxClockRun.Steps(childComplexity), true
+	case "SandboxClockRun.to":
+		if e.ComplexityRoot.SandboxClockRun.To == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxClockRun.To(childComplexity), true
+
+	case "SandboxReplay.candidates":
+		if e.ComplexityRoot.SandboxReplay.Candidates == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.Candidates(childComplexity), true
+	case "SandboxReplay.claimsOpened":
+		if e.ComplexityRoot.SandboxReplay.ClaimsOpened == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.ClaimsOpened(childComplexity), true
+	case "SandboxReplay.event":
+		if e.ComplexityRoot.SandboxReplay.Event == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.Event(childComplexity), true
+	case "SandboxReplay.lines":
+		if e.ComplexityRoot.SandboxReplay.Lines == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.Lines(childComplexity), true
+	case "SandboxReplay.location":
+		if e.ComplexityRoot.SandboxReplay.Location == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.Location(childComplexity), true
+	case "SandboxReplay.observations":
+		if e.ComplexityRoot.SandboxReplay.Observations == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.Observations(childComplexity), true
+	case "SandboxReplay.occurredAt":
+		if e.ComplexityRoot.SandboxReplay.OccurredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.OccurredAt(childComplexity), true
+	case "SandboxReplay.occurrenceIds":
+		if e.ComplexityRoot.SandboxReplay.OccurrenceIDs == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.OccurrenceIDs(childComplexity), true
+	case "SandboxReplay.replayedFrom":
+		if e.ComplexityRoot.SandboxReplay.ReplayedFrom == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.ReplayedFrom(childComplexity), true
+	case "SandboxReplay.source":
+		if e.ComplexityRoot.SandboxReplay.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.Source(childComplexity), true
+	case "SandboxReplay.sourceEventId":
+		if e.ComplexityRoot.SandboxReplay.SourceEventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.SourceEventID(childComplexity), true
+	case "SandboxReplay.station":
+		if e.ComplexityRoot.SandboxReplay.Station == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReplay.Station(childComplexity), true
+
+	case "SandboxReset.claimsWithdrawn":
+		if e.ComplexityRoot.SandboxReset.ClaimsWithdrawn == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReset.ClaimsWithdrawn(childComplexity), true
+	case "SandboxReset.observationsRetracted":
+		if e.ComplexityRoot.SandboxReset.ObservationsRetracted == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReset.ObservationsRetracted(childComplexity), true
+	case "SandboxReset.payoutsCancelled":
+		if e.ComplexityRoot.SandboxReset.PayoutsCancelled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReset.PayoutsCancelled(childComplexity), true
+	case "SandboxReset.policiesCancelled":
+		if e.ComplexityRoot.SandboxReset.PoliciesCancelled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReset.PoliciesCancelled(childComplexity), true
+	case "SandboxReset.quotesExpired":
+		if e.ComplexityRoot.SandboxReset.QuotesExpired == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxReset.QuotesExpired(childComplexity), true
+
+	case "SandboxRun.clock":
+		if e.ComplexityRoot.SandboxRun.Clock == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Clock(childComplexity), true
+	case "SandboxRun.createdAt":
+		if e.ComplexityRoot.SandboxRun.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.CreatedAt(childComplexity), true
+	case "SandboxRun.error":
+		if e.ComplexityRoot.SandboxRun.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Error(childComplexity), true
+	case "SandboxRun.id":
+		if e.ComplexityRoot.SandboxRun.ID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.ID(childComplexity), true
+	case "SandboxRun.kind":
+		if e.ComplexityRoot.SandboxRun.Kind == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Kind(childComplexity), true
+	case "SandboxRun.partner":
+		if e.ComplexityRoot.SandboxRun.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Partner(childComplexity), true
+	case "SandboxRun.progress":
+		if e.ComplexityRoot.SandboxRun.Progress == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Progress(childComplexity), true
+	case "SandboxRun.replay":
+		if e.ComplexityRoot.SandboxRun.Replay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Replay(childComplexity), true
+	case "SandboxRun.reset":
+		if e.ComplexityRoot.SandboxRun.Reset == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Reset(childComplexity), true
+	case "SandboxRun.signature":
+		if e.ComplexityRoot.SandboxRun.Signature == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Signature(childComplexity), true
+	case "SandboxRun.status":
+		if e.ComplexityRoot.SandboxRun.Status == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Status(childComplexity), true
+	case "SandboxRun.updatedAt":
+		if e.ComplexityRoot.SandboxRun.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.UpdatedAt(childComplexity), true
+	case "SandboxRun.version":
+		if e.ComplexityRoot.SandboxRun.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRun.Version(childComplexity), true
+
+	case "SandboxRunConnection.edges":
+		if e.ComplexityRoot.SandboxRunConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRunConnection.Edges(childComplexity), true
+	case "SandboxRunConnection.nodes":
+		if e.ComplexityRoot.SandboxRunConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRunConnection.Nodes(childComplexity), true
+	case "SandboxRunConnection.pageInfo":
+		if e.ComplexityRoot.SandboxRunConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRunConnection.PageInfo(childComplexity), true
+	case "SandboxRunConnection.totalCount":
+		if e.ComplexityRoot.SandboxRunConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRunConnection.TotalCount(childComplexity), true
+	case "SandboxRunConnection.totalCountExceeded":
+		if e.ComplexityRoot.SandboxRunConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRunConnection.TotalCountExceeded(childComplexity), true
+
+	case "SandboxRunEdge.cursor":
+		if e.ComplexityRoot.SandboxRunEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRunEdge.Cursor(childComplexity), true
+	case "SandboxRunEdge.node":
+		if e.ComplexityRoot.SandboxRunEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxRunEdge.Node(childComplexity), true
+
+	case "SandboxSignature.endpointId":
+		if e.ComplexityRoot.SandboxSignature.EndpointID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxSignature.EndpointID(childComplexity), true
+	case "SandboxSignature.error":
+		if e.ComplexityRoot.SandboxSignature.Error == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxSignature.Error(childComplexity), true
+	case "SandboxSignature.refused":
+		if e.ComplexityRoot.SandboxSignature.Refused == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxSignature.Refused(childComplexity), true
+	case "SandboxSignature.statusCode":
+		if e.ComplexityRoot.SandboxSignature.StatusCode == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SandboxSignature.StatusCode(childComplexity), true
+
 	case "SearchResult.id":
 		if e.ComplexityRoot.SearchResult.ID == nil {
 			break
@@ -9308,6 +9922,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Season.To(childComplexity), true
+
+	case "SendBadSignaturePayload.clientMutationId":
+		if e.ComplexityRoot.SendBadSignaturePayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SendBadSignaturePayload.ClientMutationID(childComplexity), true
+	case "SendBadSignaturePayload.run":
+		if e.ComplexityRoot.SendBadSignaturePayload.Run == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SendBadSignaturePayload.Run(childComplexity), true
 
 	case "Series.currency":
 		if e.ComplexityRoot.Series.Currency == nil {
@@ -10350,6 +10977,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputMoneyInput,
 		ec.unmarshalInputMoratoriumFilter,
 		ec.unmarshalInputMoratoriumRuleInput,
+		ec.unmarshalInputMoveSandboxClockInput,
 		ec.unmarshalInputObservationFilter,
 		ec.unmarshalInputObservationInput,
 		ec.unmarshalInputOccurrenceFilter,
@@ -10371,7 +10999,10 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRegisterSourceInput,
 		ec.unmarshalInputRehearseObservationsInput,
 		ec.unmarshalInputReleasePayoutInput,
+		ec.unmarshalInputReplaySandboxEventInput,
 		ec.unmarshalInputReportLineInput,
+		ec.unmarshalInputReportSandboxPayoutInput,
+		ec.unmarshalInputResetSandboxInput,
 		ec.unmarshalInputResolvePayoutInput,
 		ec.unmarshalInputResumeQueueInput,
 		ec.unmarshalInputResumeReleasesInput,
@@ -10379,6 +11010,8 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRetryFailedDeliveriesInput,
 		ec.unmarshalInputRetryJobsInput,
 		ec.unmarshalInputRotateWebhookSecretInput,
+		ec.unmarshalInputSandboxUploadInput,
+		ec.unmarshalInputSendBadSignatureInput,
 		ec.unmarshalInputSetCapacityInput,
 		ec.unmarshalInputSetMoratoriumRuleInput,
 		ec.unmarshalInputSettlePayoutExternallyInput,
@@ -15419,6 +16052,355 @@ type SettlePayoutExternallyPayload {
   clientMutationId: String
 }
 `, BuiltIn: false},
+	{Name: "../schema/sandbox.graphqls", Input: `extend type Query {
+  """
+  The business clock of a rehearsal server, which all partners share. Other servers have no sandbox: not_found, as for
+  every field about it. Scope claims:read. Errors: not_found.
+  """
+  sandboxClock: SandboxClock
+  "A run of the sandbox. Partners see their own runs, operators all. Scope claims:read. Errors: not_found."
+  sandboxRun("Id of the run, run_…" id: ID!): SandboxRun
+  "The runs of the sandbox, newest first. Scope claims:read. Errors: not_found, cursor_invalid."
+  sandboxRuns(
+    "The number of records, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): SandboxRunConnection
+  "What your client has shown, each with its first evidence. Scope claims:read. Errors: not_found."
+  sandboxChecklist: SandboxChecklist
+}
+
+extend type Mutation {
+  """
+  Move business time forward. The run stops at each instant at which something is due, does that work, and goes on; the
+  clock never goes back. Where several partners share the server only operators move it, unless PARAPET_REHEARSAL_CLOCK is
+  partner. Scope claims:write or operator. Errors: not_found, insufficient_scope, validation_failed, state_conflict.
+  """
+  moveSandboxClock("Where to move it." input: MoveSandboxClockInput!): MoveSandboxClockPayload
+  """
+  Replay a past event so that it ends now, for your own policies only. Each replay is a new occurrence. Scope claims:write.
+  Errors: not_found, validation_failed.
+  """
+  replaySandboxEvent("The event." input: ReplaySandboxEventInput!): ReplaySandboxEventPayload
+  """
+  Let the simulated rail report an outcome for a payout that was released. The report is reconciled within seconds, as any
+  report of a rail; the payload has the payout before it. Scope claims:write or operator. Errors: not_found, state_conflict.
+  """
+  reportSandboxPayout("The payout and its outcome." input: ReportSandboxPayoutInput!): ReportSandboxPayoutPayload
+  """
+  End your open records by ordinary transitions: claims are withdrawn, payouts that were not sent and policies cancelled,
+  quotes expired, sandbox observations retracted. Nothing is deleted. Scope claims:write. Errors: not_found, state_conflict.
+  """
+  resetSandbox("Nothing but the id of the request." input: ResetSandboxInput!): ResetSandboxPayload
+  """
+  Send an event with a wrong signature to a webhook endpoint, once: a receiver that verifies signatures refuses it. Scope
+  webhooks:write. Errors: not_found, state_conflict.
+  """
+  sendBadSignature("The endpoint." input: SendBadSignatureInput!): SendBadSignaturePayload
+}
+
+"The business clock of a rehearsal server."
+type SandboxClock {
+  "Business time."
+  now: DateTime!
+  "The real time, which tokens, rate limits and the timestamps of webhooks follow."
+  realTime: DateTime!
+  "Whether you may move the clock."
+  movable: Boolean!
+  "Whether a run moves the clock now."
+  moving: Boolean!
+  "Id of the run that moves the clock now, if it is yours."
+  runId: ID
+}
+
+"Work that the sandbox does in the background. The field named like the kind has its details; the others are null."
+type SandboxRun {
+  "Prefix run, underscore, 26 characters; sorts by time."
+  id: ID!
+  "The partner that started it; null for an operator."
+  partner: String
+  "When it was started, in business time."
+  createdAt: DateTime!
+  "When it last changed, in business time."
+  updatedAt: DateTime!
+  "Increases by one with each change."
+  version: Long!
+  "What it does."
+  kind: SandboxRunKind!
+  "How it stands."
+  status: SandboxRunStatus!
+  "How far it is, in percent."
+  progress: Int!
+  "Why it failed; null unless it did."
+  error: String
+  "A move of the clock."
+  clock: SandboxClockRun
+  "A replay of an event."
+  replay: SandboxReplay
+  "A reset."
+  reset: SandboxReset
+  "An event with a wrong signature."
+  signature: SandboxSignature
+}
+
+"What a run of the sandbox does."
+enum SandboxRunKind {
+  "It moves the clock."
+  CLOCK
+  "It replays an event."
+  REPLAY
+  "It ends a partner's open records."
+  RESET
+  "It sends an event with a wrong signature."
+  SIGNATURE
+}
+
+"How a run of the sandbox stands."
+enum SandboxRunStatus {
+  "It begins within a second, or is at work."
+  RUNNING
+  "It is finished."
+  DONE
+  "It ended early; error says why."
+  FAILED
+}
+
+"A move of the business clock."
+type SandboxClockRun {
+  "Business time at the start."
+  from: DateTime!
+  "The business time to reach."
+  to: DateTime!
+  "Business time of the last step."
+  reachedAt: DateTime!
+  "How often the clock stopped: at each instant with work that was due, and at least once a month."
+  steps: Int!
+}
+
+"A past event that happens again."
+type SandboxReplay {
+  "The source of its observations."
+  source: String!
+  "The past event."
+  event: String!
+  "The source's id of the replayed event; of days at a station, that of the first day."
+  sourceEventId: String!
+  "When the last replayed observation happens."
+  occurredAt: DateTime!
+  "When that observation was made in the past."
+  replayedFrom: DateTime!
+  "Where the event was moved to; null when it stayed in its place."
+  location: Point
+  "The station that its days were moved to; null when they stayed."
+  station: String
+  "How many observations were recorded; 0 before."
+  observations: Int!
+  "Ids of the occurrences that they belong to, at most 200."
+  occurrenceIds: [ID!]!
+  "Policies of yours that it may affect. Most near misses are among them."
+  candidates: Long!
+  "Claims that it has opened, of any status."
+  claimsOpened: Long!
+  "The same and the money, by currency, as it is now."
+  lines: [ProgressLine!]!
+}
+
+"The records that a reset has ended."
+type SandboxReset {
+  "Claims that waited for a decision."
+  claimsWithdrawn: Int!
+  "Payouts that were not sent."
+  payoutsCancelled: Int!
+  "Policies in force, or before their cover began."
+  policiesCancelled: Int!
+  "Quotes that could still be bound."
+  quotesExpired: Int!
+  "Observations of the sandbox."
+  observationsRetracted: Int!
+}
+
+"An event that was sent with a wrong signature."
+type SandboxSignature {
+  "The endpoint that it was sent to."
+  endpointId: ID!
+  "The status that the receiver answered; null before, and without an answer."
+  statusCode: Int
+  "Whether the receiver answered 400 to 499, as it should."
+  refused: Boolean!
+  "Why there was no answer: timeout, refused, address, tls, dns, connection, redirect."
+  error: String
+}
+
+"What a partner's client has shown."
+type SandboxChecklist {
+  "The items, in order."
+  items: [SandboxCheck!]!
+  "How many of them were shown."
+  shown: Int!
+}
+
+"One item of the checklist with its first evidence."
+type SandboxCheck {
+  "The item."
+  item: SandboxItem!
+  "What to do to show it."
+  description: String!
+  "When it was first shown, in real time; null before."
+  shownAt: DateTime
+  "The request that showed it; null before, and when no request of yours did."
+  requestId: String
+  "What was seen; null before."
+  evidence: String
+}
+
+"An item of the checklist."
+enum SandboxItem {
+  "A request was sent again under its Idempotency-Key."
+  IDEMPOTENCY_REPLAYED
+  "A list of several pages was read to its end."
+  LIST_READ_TO_END
+  "The webhook receiver refused a wrong signature and accepted a right one."
+  SIGNATURE_VERIFIED
+  "A request waited for as long as Retry-After asked."
+  RETRY_AFTER_HONOURED
+  "The feed was read after a delivery had failed."
+  FEED_READ_AGAIN
+}
+
+"A page of runs."
+type SandboxRunConnection {
+  "The records with their cursors."
+  edges: [SandboxRunEdge!]!
+  "The records."
+  nodes: [SandboxRun!]!
+  "The position of the page in the list."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when selected."
+  totalCount: Int!
+  "Whether there are more records than totalCount."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type SandboxRunEdge {
+  "The position of the record; pass it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: SandboxRun!
+}
+
+"Where to move the clock: exactly one of to and by."
+input MoveSandboxClockInput {
+  "The business time to reach."
+  to: DateTime
+  "How far to go, as an ISO 8601 duration: P30D."
+  by: Duration
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"A past event to replay."
+input ReplaySandboxEventInput {
+  """
+  An event of the shipped history: the USGS id of an earthquake (us1000chhc), the id of an Atlantic storm (AL122005), or a
+  station and a day (Seattle/2012-11-17). With upload, it selects an event of the file.
+  """
+  event: String
+  "A file with one event, instead of the shipped history."
+  upload: SandboxUploadInput
+  "At a station: how many days to replay, 1 to 366, from the day of event on; 30 when left out."
+  days: Int
+  "Moves an earthquake here, or a storm so that its strongest fix is here."
+  location: PointInput
+  "Moves days to another station."
+  station: String
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"A file in the format of a source."
+input SandboxUploadInput {
+  "emsc, ghcn, nhc or usgs."
+  source: String!
+  "The text of the file, at most 1 MiB."
+  content: String!
+}
+
+"An outcome that the simulated rail reports for a payout."
+input ReportSandboxPayoutInput {
+  "The payout."
+  payoutId: ID!
+  "The outcome."
+  outcome: SandboxOutcome!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"An outcome of a simulated payment."
+enum SandboxOutcome {
+  "It was paid."
+  SETTLE
+  "It came back."
+  RETURN
+  "It was paid with another amount."
+  MISMATCH
+}
+
+"The input of resetSandbox."
+input ResetSandboxInput {
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The endpoint that gets a wrong signature."
+input SendBadSignatureInput {
+  "Id of the webhook endpoint."
+  endpointId: ID!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The run that moveSandboxClock started."
+type MoveSandboxClockPayload {
+  "The run; read it again with sandboxRun until its status is DONE or FAILED."
+  run: SandboxRun!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"The run that replaySandboxEvent started."
+type ReplaySandboxEventPayload {
+  "The run; read it again with sandboxRun until its status is DONE or FAILED."
+  run: SandboxRun!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"The run that resetSandbox started."
+type ResetSandboxPayload {
+  "The run; read it again with sandboxRun until its status is DONE or FAILED."
+  run: SandboxRun!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"The run that sendBadSignature started."
+type SendBadSignaturePayload {
+  "The run; read it again with sandboxRun until its status is DONE or FAILED."
+  run: SandboxRun!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"The answer of reportSandboxPayout."
+type ReportSandboxPayoutPayload {
+  "The payout before the report."
+  payout: Payout!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/schema.graphqls", Input: `"""
 All queries. Partners see their own records; operators see every partner's. Each field here, and each relation of a record,
 can be refused or fail on its own, and is therefore nullable: its error is in errors under its path, and sibling fields are
@@ -18155,6 +19137,16 @@ func (ec *executionContext) childFields_MoratoriumRule(ctx context.Context, fiel
 	return nil, fmt.Errorf("no field named %q was found under type MoratoriumRule", field.Name)
 }
 
+func (ec *executionContext) childFields_MoveSandboxClockPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "run":
+		return ec.fieldContext_MoveSandboxClockPayload_run(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_MoveSandboxClockPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MoveSandboxClockPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_NamedMeasure(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "name":
@@ -19463,6 +20455,16 @@ func (ec *executionContext) childFields_ReleaseStop(ctx context.Context, field g
 	return nil, fmt.Errorf("no field named %q was found under type ReleaseStop", field.Name)
 }
 
+func (ec *executionContext) childFields_ReplaySandboxEventPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "run":
+		return ec.fieldContext_ReplaySandboxEventPayload_run(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ReplaySandboxEventPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReplaySandboxEventPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ReportResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "result":
@@ -19471,6 +20473,26 @@ func (ec *executionContext) childFields_ReportResult(ctx context.Context, field 
 		return ec.fieldContext_ReportResult_lines(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ReportResult", field.Name)
+}
+
+func (ec *executionContext) childFields_ReportSandboxPayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "payout":
+		return ec.fieldContext_ReportSandboxPayoutPayload_payout(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ReportSandboxPayoutPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ReportSandboxPayoutPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_ResetSandboxPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "run":
+		return ec.fieldContext_ResetSandboxPayload_run(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_ResetSandboxPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ResetSandboxPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_ResolvePayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -19571,6 +20593,180 @@ func (ec *executionContext) childFields_Rung(ctx context.Context, field graphql.
 	return nil, fmt.Errorf("no field named %q was found under type Rung", field.Name)
 }
 
+func (ec *executionContext) childFields_SandboxCheck(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "item":
+		return ec.fieldContext_SandboxCheck_item(ctx, field)
+	case "description":
+		return ec.fieldContext_SandboxCheck_description(ctx, field)
+	case "shownAt":
+		return ec.fieldContext_SandboxCheck_shownAt(ctx, field)
+	case "requestId":
+		return ec.fieldContext_SandboxCheck_requestId(ctx, field)
+	case "evidence":
+		return ec.fieldContext_SandboxCheck_evidence(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxCheck", field.Name)
+}
+
+func (ec *executionContext) childFields_SandboxChecklist(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "items":
+		return ec.fieldContext_SandboxChecklist_items(ctx, field)
+	case "shown":
+		return ec.fieldContext_SandboxChecklist_shown(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxChecklist", field.Name)
+}
+
+func (ec *executionContext) childFields_SandboxClock(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "now":
+		return ec.fieldContext_SandboxClock_now(ctx, field)
+	case "realTime":
+		return ec.fieldContext_SandboxClock_realTime(ctx, field)
+	case "movable":
+		return ec.fieldContext_SandboxClock_movable(ctx, field)
+	case "moving":
+		return ec.fieldContext_SandboxClock_moving(ctx, field)
+	case "runId":
+		return ec.fieldContext_SandboxClock_runId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxClock", field.Name)
+}
+
+func (ec *executionContext) childFields_SandboxClockRun(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "from":
+		return ec.fieldContext_SandboxClockRun_from(ctx, field)
+	case "to":
+		return ec.fieldContext_SandboxClockRun_to(ctx, field)
+	case "reachedAt":
+		return ec.fieldContext_SandboxClockRun_reachedAt(ctx, field)
+	case "steps":
+		return ec.fieldContext_SandboxClockRun_steps(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxClockRun", field.Name)
+}
+
+func (ec *executionContext) childFields_SandboxReplay(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_SandboxReplay_source(ctx, field)
+	case "event":
+		return ec.fieldContext_SandboxReplay_event(ctx, field)
+	case "sourceEventId":
+		return ec.fieldContext_SandboxReplay_sourceEventId(ctx, field)
+	case "occurredAt":
+		return ec.fieldContext_SandboxReplay_occurredAt(ctx, field)
+	case "replayedFrom":
+		return ec.fieldContext_SandboxReplay_replayedFrom(ctx, field)
+	case "location":
+		return ec.fieldContext_SandboxReplay_location(ctx, field)
+	case "station":
+		return ec.fieldContext_SandboxReplay_station(ctx, field)
+	case "observations":
+		return ec.fieldContext_SandboxReplay_observations(ctx, field)
+	case "occurrenceIds":
+		return ec.fieldContext_SandboxReplay_occurrenceIds(ctx, field)
+	case "candidates":
+		return ec.fieldContext_SandboxReplay_candidates(ctx, field)
+	case "claimsOpened":
+		return ec.fieldContext_SandboxReplay_claimsOpened(ctx, field)
+	case "lines":
+		return ec.fieldContext_SandboxReplay_lines(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxReplay", field.Name)
+}
+
+func (ec *executionContext) childFields_SandboxReset(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "claimsWithdrawn":
+		return ec.fieldContext_SandboxReset_claimsWithdrawn(ctx, field)
+	case "payoutsCancelled":
+		return ec.fieldContext_SandboxReset_payoutsCancelled(ctx, field)
+	case "policiesCancelled":
+		return ec.fieldContext_SandboxReset_policiesCancelled(ctx, field)
+	case "quotesExpired":
+		return ec.fieldContext_SandboxReset_quotesExpired(ctx, field)
+	case "observationsRetracted":
+		return ec.fieldContext_SandboxReset_observationsRetracted(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxReset", field.Name)
+}
+
+func (ec *executionContext) childFields_SandboxRun(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "id":
+		return ec.fieldContext_SandboxRun_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_SandboxRun_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_SandboxRun_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_SandboxRun_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_SandboxRun_version(ctx, field)
+	case "kind":
+		return ec.fieldContext_SandboxRun_kind(ctx, field)
+	case "status":
+		return ec.fieldContext_SandboxRun_status(ctx, field)
+	case "progress":
+		return ec.fieldContext_SandboxRun_progress(ctx, field)
+	case "error":
+		return ec.fieldContext_SandboxRun_error(ctx, field)
+	case "clock":
+		return ec.fieldContext_SandboxRun_clock(ctx, field)
+	case "replay":
+		return ec.fieldContext_SandboxRun_replay(ctx, field)
+	case "reset":
+		return ec.fieldContext_SandboxRun_reset(ctx, field)
+	case "signature":
+		return ec.fieldContext_SandboxRun_signature(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxRun", field.Name)
+}
+
+func (ec *executionContext) childFields_SandboxRunConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_SandboxRunConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_SandboxRunConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_SandboxRunConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_SandboxRunConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_SandboxRunConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxRunConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_SandboxRunEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_SandboxRunEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_SandboxRunEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxRunEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SandboxSignature(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "endpointId":
+		return ec.fieldContext_SandboxSignature_endpointId(ctx, field)
+	case "statusCode":
+		return ec.fieldContext_SandboxSignature_statusCode(ctx, field)
+	case "refused":
+		return ec.fieldContext_SandboxSignature_refused(ctx, field)
+	case "error":
+		return ec.fieldContext_SandboxSignature_error(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SandboxSignature", field.Name)
+}
+
 func (ec *executionContext) childFields_SearchResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -19593,6 +20789,16 @@ func (ec *executionContext) childFields_Season(ctx context.Context, field graphq
 		return ec.fieldContext_Season_to(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Season", field.Name)
+}
+
+func (ec *executionContext) childFields_SendBadSignaturePayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "run":
+		return ec.fieldContext_SendBadSignaturePayload_run(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_SendBadSignaturePayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SendBadSignaturePayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Series(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

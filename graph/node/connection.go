@@ -64,6 +64,8 @@ type (
 	ExplanationEdge               = Edge[*Explanation]                // to an explanation
 	SourceConnection              = Connection[*wire.Source]          // of sources
 	SourceEdge                    = Edge[*wire.Source]                // to a source
+	SandboxRunConnection          = Connection[*wire.SandboxRun]      // of runs of the sandbox
+	SandboxRunEdge                = Edge[*wire.SandboxRun]            // to a run of the sandbox
 	PartnerConnection             = Connection[*wire.Partner]         // of partners
 	PartnerEdge                   = Edge[*wire.Partner]               // to a partner
 	LedgerEntryConnection         = Connection[*LedgerEntry]          // of entries of the ledger

@@ -35,6 +35,7 @@ var subdomains = []string{
 	"model/insight/progress",
 	"model/insight/scenario",
 	"model/insight/portfolio",
+	"model/sandbox",
 	"model/operations/privacy",
 	"model/operations",
 }

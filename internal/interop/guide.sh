@@ -23,3 +23,19 @@ play() { ./with-parapet timeout 300 sh -eu -c '
 '; }
 play
 play
+# The second chapter, in a new server: every product from the quote to the reconciled
+# payout, in less than ten minutes.
+DATA_DIR= ./with-parapet timeout 600 sh -eu -c '
+	BASE=$(echo "$PARAPET" | jq -r .base_url)
+	CLIENT_ID=$(echo "$PARAPET" | jq -r ".clients[0].client_id")
+	CLIENT_SECRET=$(echo "$PARAPET" | jq -r ".clients[0].client_secret")
+	export BASE CLIENT_ID CLIENT_SECRET
+	token=$(awk "/^\`\`\`sh\$/ && !done { on = 1; next } /^\`\`\`\$/ { if (on) done = 1; on = 0 } on" ../../rest/guide.md)
+	blocks=$(awk "/^\`\`\`sh\$/ { on = 1; next } /^\`\`\`\$/ { on = 0 } on" ../../rest/sandbox.md)
+	said=$(sh -euc "$token
+$blocks")
+	echo "$said"
+	paid=$(echo "$said" | grep -c " reconciled\$") || true
+	test "$paid" = 6 || { echo "$paid of 6 products lead to a reconciled payout" >&2; exit 1; }
+	echo "sandbox chapter: $(grep -c "^\`\`\`sh\$" ../../rest/sandbox.md) blocks ran, $paid products were paid"
+'

@@ -139,7 +139,8 @@ func (s *Simulator) Inquire(ctx context.Context, key string) Result {
 // Void implements Rail.
 func (s *Simulator) Void(context.Context, string) Result { return CannotVoid() }
 
-// Report implements Rail: every payment of that day is settled.
+// Report implements Rail: every payment of that day is reported, unless a report within the
+// day has it.
 func (s *Simulator) Report(ctx context.Context, day time.Time, each func(Line) error) error {
 	entries, err := s.store.ListDay(ctx, day)
 	if err != nil {
@@ -149,12 +150,30 @@ func (s *Simulator) Report(ctx context.Context, day time.Time, each func(Line) e
 		if entry.Outcome != Accepted {
 			continue
 		}
-		err := each(Line{Key: entry.Key, Reference: entry.Reference, Amount: entry.Amount, Payee: entry.Payee, Status: Settled, Date: day})
-		if err != nil {
+		if err := each(entry.ReportLine(entry.Reported, day)); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// The outcomes that a report may have for a transfer.
+const (
+	ReportSettled  = "settle"
+	ReportReturned = "return"
+	ReportMismatch = "mismatch"
+)
+
+// ReportLine returns the line of a report with an outcome; an empty one is ReportSettled.
+func (e SimulatedTransfer) ReportLine(outcome string, at time.Time) Line {
+	line := Line{Key: e.Key, Reference: e.Reference, Amount: e.Amount, Payee: e.Payee, Status: Settled, Date: at}
+	switch outcome {
+	case ReportReturned:
+		line.Status, line.Code = Returned, "returned"
+	case ReportMismatch:
+		line.Amount.Amount++
+	}
+	return line
 }
 
 // newTransfer returns the entry of a new key.
@@ -176,6 +195,7 @@ func (s *Simulator) newTransfer(i Instruction) SimulatedTransfer {
 		entry.Code = CodeRejected
 	default:
 		entry.Outcome, entry.Reference = Accepted, referenceOf(i.Key)
+		entry.Reported = map[Behaviour]string{ReturnAfterPaying: ReportReturned, ReportOtherAmount: ReportMismatch}[behaviour]
 	}
 	return entry
 }

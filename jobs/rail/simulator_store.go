@@ -17,6 +17,8 @@ type SimulatedTransfer struct {
 	Outcome   Outcome     `json:"outcome"`
 	Code      string      `json:"code"`
 	Reference string      `json:"reference"`
+	// Reported is the outcome that a report has for the transfer; empty: settled.
+	Reported string `json:"reported,omitzero"`
 }
 
 // RecordedTransfer is a stored transfer.
@@ -35,7 +37,8 @@ type SimulatorStore interface {
 	Record(ctx context.Context, entries []SimulatedTransfer) ([]RecordedTransfer, error)
 	// Find returns the entry of a key, or false without one.
 	Find(ctx context.Context, key string) (SimulatedTransfer, bool, error)
-	// ListDay returns the entries written on a UTC day, in order.
+	// ListDay returns the entries written on a UTC day, in order, without those that a report
+	// within the day has.
 	ListDay(ctx context.Context, day time.Time) ([]SimulatedTransfer, error)
 }
 

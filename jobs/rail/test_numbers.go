@@ -22,6 +22,10 @@ const (
 	TimeOutAfterPaying Behaviour = "time_out_after_paying"
 	// Slow pays at once and answers seconds later.
 	Slow Behaviour = "slow"
+	// ReturnAfterPaying pays; the report says that the money came back.
+	ReturnAfterPaying Behaviour = "return_after_paying"
+	// ReportOtherAmount pays; the report says another amount.
+	ReportOtherAmount Behaviour = "report_other_amount"
 )
 
 // TestNumber is a valid account number with a documented behaviour. A US account matches
@@ -46,14 +50,20 @@ var testNumbers = []TestNumber{
 	{RefuseVerification, account.TypeIBAN, "DE14370400440000000002"},
 	{TimeOutAfterPaying, account.TypeIBAN, "DE84370400440000000003"},
 	{Slow, account.TypeIBAN, "DE57370400440000000004"},
+	{ReturnAfterPaying, account.TypeIBAN, "DE30370400440000000005"},
+	{ReportOtherAmount, account.TypeIBAN, "DE03370400440000000006"},
 	{Accept, account.TypeUSBankAccount, "000123456789"},
 	{RejectAtSend, account.TypeUSBankAccount, "000000000001"},
 	{RefuseVerification, account.TypeUSBankAccount, "000000000002"},
 	{TimeOutAfterPaying, account.TypeUSBankAccount, "000000000003"},
 	{Slow, account.TypeUSBankAccount, "000000000004"},
+	{ReturnAfterPaying, account.TypeUSBankAccount, "000000000005"},
+	{ReportOtherAmount, account.TypeUSBankAccount, "000000000006"},
 	{Accept, account.TypeMobileMoney, "+254712345678"},
 	{RejectAtSend, account.TypeMobileMoney, "+254700000001"},
 	{RefuseVerification, account.TypeMobileMoney, "+254700000002"},
 	{TimeOutAfterPaying, account.TypeMobileMoney, "+254700000003"},
 	{Slow, account.TypeMobileMoney, "+254700000004"},
+	{ReturnAfterPaying, account.TypeMobileMoney, "+254700000005"},
+	{ReportOtherAmount, account.TypeMobileMoney, "+254700000006"},
 }

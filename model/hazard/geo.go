@@ -19,6 +19,15 @@ func Distance(a, b Point) float64 {
 	return 2 * EarthRadiusKM * math.Asin(math.Sqrt(math.Min(1, h)))
 }
 
+// Bearing returns the direction in which the great circle from a to b leaves a, in radians
+// clockwise from north (Snyder, "Map Projections", 1987, formula 5-4b).
+func Bearing(a, b Point) float64 {
+	sinA, cosA := math.Sincos(a.Latitude * radiansPerDegree)
+	sinB, cosB := math.Sincos(b.Latitude * radiansPerDegree)
+	sin, cos := math.Sincos((b.Longitude - a.Longitude) * radiansPerDegree)
+	return math.Atan2(cosB*sin, cosA*sinB-sinA*cosB*cos)
+}
+
 // Move returns the point at a great-circle distance from p in the direction of a
 // bearing, in radians clockwise from north (the direct problem on the sphere; Snyder,
 // "Map Projections", 1987, formulas 5-5 and 5-6).

@@ -197,12 +197,12 @@ func (b *Bundle) Sweep() {
 }
 
 // CountRows counts the rows of every table, except those of the queue, of matching's
-// work and of the clock, and those that time alone creates.
+// work and of the clock, the evidence of the checklist, and those that time alone creates.
 func (b *Bundle) CountRows() map[string]int {
 	b.t.Helper()
 	var tables []string
 	require.NoError(b.t, b.DB.Bun.NewRaw(`select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-		where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition and c.relname not in ('modeltest_jobs', 'clock', 'invariant_checks', 'rail_report_days', 'event_checkpoints', 'database_identity', 'matching_slices') order by 1`).Scan(b.ctx, &tables))
+		where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition and c.relname not in ('modeltest_jobs', 'clock', 'invariant_checks', 'rail_report_days', 'event_checkpoints', 'database_identity', 'matching_slices', 'sandbox_checks') order by 1`).Scan(b.ctx, &tables))
 	rows := make(map[string]int, len(tables))
 	for _, table := range tables {
 		var n int

@@ -143,8 +143,21 @@ func (s *Service) runSweepStep(ctx context.Context, step func(context.Context, *
 }
 
 func expireQuotes(ctx context.Context, tx *store.Tx) (int, error) {
+	return expireQuotesOf(ctx, tx, tx.NewSelect().Where("q.expires_at <= ?", tx.Now))
+}
+
+// ExpireQuotes expires a batch of a partner's quotes before their time, and returns their
+// number. System only.
+func (s *Service) ExpireQuotes(ctx context.Context, partner string) (int, error) {
+	return s.runSweepStep(ctx, func(ctx context.Context, tx *store.Tx) (int, error) {
+		return expireQuotesOf(ctx, tx, tx.NewSelect().Where("q.partner = ?", partner))
+	})
+}
+
+// expireQuotesOf expires a batch of the priced quotes that a query selects.
+func expireQuotesOf(ctx context.Context, tx *store.Tx, selected *bun.SelectQuery) (int, error) {
 	var rows []*quoting.QuoteRow
-	err := store.LockBatch(tx.NewSelect().Model(&rows).Where("q.status = ?", quoting.QuotePriced).Where("q.expires_at <= ?", tx.Now), store.SweepSetBatchSize).Scan(ctx)
+	err := store.LockBatch(selected.Model(&rows).Where("q.status = ?", quoting.QuotePriced), store.SweepSetBatchSize).Scan(ctx)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

@@ -48,6 +48,22 @@ func (s *Service) Resolve(ctx context.Context, actor actor.Actor, in ResolutionR
 		})
 }
 
+// CancelUnsent cancels a payout that no rail has, as settled in another way, so that its
+// claim closes: a sandbox that is reset owes nothing any more. Operators and the system only,
+// on rehearsal servers. Errors: not_found, state_conflict.
+func (s *Service) CancelUnsent(ctx context.Context, caller actor.Actor, id, note string) (*wire.Payout, error) {
+	if !s.Development {
+		return nil, apperr.Fail(apperr.CodeStateConflict, "Payouts are cancelled without evidence on rehearsal servers only.")
+	}
+	return s.changePayoutAsOperator(ctx, caller, id, &note, audit.OperationResolvePayout, nil,
+		func(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutRow) error {
+			if row.Status != claims.PayoutPending && row.Status != claims.PayoutBlocked {
+				return apperr.Fail(apperr.CodeStateConflict, "The payout is %s; only one that waits is cancelled.", row.Status)
+			}
+			return cancelPayout(ctx, tx, claim, row, true)
+		})
+}
+
 // ResolutionOutcomes lists what evidence can show: the rail paid, did not pay, or did
 // something else.
 func ResolutionOutcomes() []claims.PayoutStatus {

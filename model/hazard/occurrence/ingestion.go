@@ -23,7 +23,7 @@ type ingestion struct {
 
 	scope          string
 	sandbox        bool      // recorded in the sandbox
-	rehearsalClock bool      // see Config.RehearsalClock
+	rehearsalClock bool      // the clock follows the actor's days; see MayMoveClock
 	realTime       time.Time // for the rehearsal clock: the database's time without the shift
 	wholeStorms    bool      // the batch has all fixes of its storms
 	results        []wire.ObservationResult
@@ -35,8 +35,8 @@ type ingestion struct {
 // occurrences and enqueues the evaluation. unread has, for each observation, the errors
 // of members that could not be parsed.
 func (r *ingestion) ingest(ctx context.Context, in []wire.ObservationInput, unread [][]apperr.FieldError) error {
-	if r.sandbox && r.rehearsalClock {
-		if err := r.advanceRehearsalClock(ctx, in, unread); err != nil {
+	if r.sandbox {
+		if err := r.followRehearsedDays(ctx, in, unread); err != nil {
 			return err
 		}
 	}

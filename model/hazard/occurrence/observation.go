@@ -86,7 +86,7 @@ func (s *Service) ingestBatch(ctx context.Context, actor actor.Actor, in []wire.
 	}
 	var results []wire.ObservationResult
 	err = s.InTx(ctx, actor, func(ctx context.Context, tx *store.Tx) error {
-		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, rehearsalClock: s.rehearsalClock, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
+		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, results: make([]wire.ObservationResult, len(in)), wholeStorms: tracks != nil}
 		if err := r.ingest(ctx, in, faults); err != nil {
 			return err
 		}
@@ -140,7 +140,7 @@ func (s *Service) RecordObservation(ctx context.Context, actor actor.Actor, in w
 		return nil, false, apperr.Invalid(CheckObservation(actor, &in, now, faults)...)
 	}
 	err = s.InTx(ctx, actor, func(ctx context.Context, tx *store.Tx) error {
-		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, rehearsalClock: s.rehearsalClock, results: make([]wire.ObservationResult, 1)}
+		r := ingestion{Tx: tx, scope: scope, sandbox: sandbox, results: make([]wire.ObservationResult, 1)}
 		if err := r.ingest(ctx, []wire.ObservationInput{in}, make([][]apperr.FieldError, 1)); err != nil {
 			return err
 		}
@@ -224,6 +224,8 @@ func (r *ObservationRow) supersedes(previous *ObservationRow) bool {
 	case r.isRetracted() && previous.isRetracted():
 		return r.Revision != nil && (previous.Revision == nil || *r.Revision > *previous.Revision)
 	case r.isRetracted():
+		return true
+	case previous.isRetracted() && r.Scope != "": // a sandbox that was reset rehearses the same again
 		return true
 	case previous.isRetracted() && revised:
 		return *r.Revision > *previous.Revision

@@ -86,10 +86,10 @@ func (s *Service) ByID(ctx context.Context, caller actor.Actor, ids []string) (m
 		return nil, err
 	}
 	if len(ids) != 1 {
-		return s.load(ctx, caller, ids)
+		return Load(ctx, s.Store, caller, ids)
 	}
 	found, err := store.Local[sharedReads](s.Store).get(ctx, newKey(caller, ids[0]), func() (*wire.OccurrenceProgress, error) {
-		all, err := s.load(ctx, caller, ids)
+		all, err := Load(ctx, s.Store, caller, ids)
 		return all[ids[0]], err
 	})
 	if found == nil || err != nil {
@@ -98,8 +98,9 @@ func (s *Service) ByID(ctx context.Context, caller actor.Actor, ids []string) (m
 	return map[string]*wire.OccurrenceProgress{ids[0]: found}, nil
 }
 
-// load reads the progress of the occurrences that the actor may see, by id.
-func (s *Service) load(ctx context.Context, caller actor.Actor, ids []string) (map[string]*wire.OccurrenceProgress, error) {
+// Load reads the progress of the occurrences that the actor may see, by id. The caller has
+// checked the scope.
+func Load(ctx context.Context, s *store.Store, caller actor.Actor, ids []string) (map[string]*wire.OccurrenceProgress, error) {
 	var rows []row
 	own := func(column string) string {
 		return strings.ReplaceAll(store.TenantPredicate(caller), "?TableAlias.partner", column)

@@ -36,12 +36,13 @@ var (
 	ResourceAuditEntry        = ResourceType{"audit_entry", "aud"}
 	ResourceRailAdoption      = ResourceType{"rail_adoption", "rad"}
 	ResourceReleaseResumption = ResourceType{"release_resumption", "rrs"}
+	ResourceSandboxRun        = ResourceType{"sandbox_run", "run"}
 )
 
 // partnerResources are the resource types whose ids partners see.
 var partnerResources = []ResourceType{
 	ResourceQuote, ResourcePolicy, ResourceClaim, ResourceTimelineEntry, ResourceAttachment, ResourceMessage, ResourcePayoutMethod, ResourcePayout, ResourceObservation,
-	ResourceOccurrence, ResourceEvent, ResourceEndpoint, ResourceDelivery,
+	ResourceOccurrence, ResourceEvent, ResourceEndpoint, ResourceDelivery, ResourceSandboxRun,
 }
 
 // eventSubjects are the resource types that events are about.
@@ -122,16 +123,8 @@ func (n ResourceType) NotFoundError() *apperr.Error {
 }
 
 func (n ResourceType) displayName() string {
-	switch n {
-	case ResourceTimelineEntry:
-		return "timeline entry"
-	case ResourcePayoutMethod:
-		return "payout method"
-	case ResourceEndpoint:
-		return "webhook endpoint"
-	case ResourceReleaseResumption:
+	if n == ResourceReleaseResumption {
 		return "resumption of releases"
-	default:
-		return n.Name
 	}
+	return strings.ReplaceAll(n.Name, "_", " ")
 }
