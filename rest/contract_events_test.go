@@ -70,7 +70,7 @@ func eventTypesAreTheContract(t *testing.T) {
 		claim.opened claim.approved claim.deferred claim.declined claim.withdrawn claim.closed claim.reopened claim.attachment_added claim.message_added claim.challenged claim.challenge_decided
 		payout_method.recorded payout_method.verified payout_method.rejected payout_method.replaced payout.created payout.releasing payout.released
 		payout.blocked payout.unblocked payout.reconciling payout.reconciled payout.returned payout.cancelled webhook_endpoint.enabled
-		webhook_endpoint.disabled policy.updated claim.updated payout.updated`)
+		webhook_endpoint.disabled policy.updated claim.updated payout.updated occurrence.watch`)
 	have := []string{}
 	for _, kind := range event.Types() {
 		have = append(have, string(kind))

@@ -2,7 +2,9 @@ package rest
 
 import (
 	"fmt"
+	"maps"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/danielgtaylor/huma/v2"
@@ -18,19 +20,23 @@ type eventSubject struct {
 	name       string // value of the member object of the record, and of subject.type
 	schema     string // schema of the event
 	recordType reflect.Type
+	members    map[string]*huma.Schema // further members of data
 }
 
 // eventSubjects are the types of records that events describe, in the order of the life
 // cycle.
 var eventSubjects = []eventSubject{
-	{"quote", "QuoteEvent", reflect.TypeFor[wire.Quote]()},
-	{"policy", "PolicyEvent", reflect.TypeFor[wire.Policy]()},
-	{"claim", "ClaimEvent", reflect.TypeFor[wire.Claim]()},
-	{"attachment", "AttachmentEvent", reflect.TypeFor[wire.Attachment]()},
-	{"message", "MessageEvent", reflect.TypeFor[wire.Message]()},
-	{"payout_method", "PayoutMethodEvent", reflect.TypeFor[wire.PayoutMethod]()},
-	{"payout", "PayoutEvent", reflect.TypeFor[wire.Payout]()},
-	{"webhook_endpoint", "WebhookEndpointEvent", reflect.TypeFor[wire.WebhookEndpoint]()},
+	{"quote", "QuoteEvent", reflect.TypeFor[wire.Quote](), nil},
+	{"policy", "PolicyEvent", reflect.TypeFor[wire.Policy](), nil},
+	{"claim", "ClaimEvent", reflect.TypeFor[wire.Claim](), nil},
+	{"attachment", "AttachmentEvent", reflect.TypeFor[wire.Attachment](), nil},
+	{"message", "MessageEvent", reflect.TypeFor[wire.Message](), nil},
+	{"payout_method", "PayoutMethodEvent", reflect.TypeFor[wire.PayoutMethod](), nil},
+	{"payout", "PayoutEvent", reflect.TypeFor[wire.Payout](), nil},
+	{"webhook_endpoint", "WebhookEndpointEvent", reflect.TypeFor[wire.WebhookEndpoint](), nil},
+	{"occurrence", "OccurrenceEvent", reflect.TypeFor[wire.Occurrence](), map[string]*huma.Schema{
+		"covers": {Type: huma.TypeInteger, Minimum: new(1.0), Description: "How many of your covers the preliminary readings meet or nearly meet."},
+	}},
 }
 
 // eventTypes returns the event types of one type of record, or all.
@@ -60,13 +66,13 @@ func describeWebhooks(schemas huma.Registry) (map[string]*huma.PathItem, error) 
 	all := map[string]*huma.PathItem{}
 	envelope := schemaOf[wire.Event](schemas)
 	for _, kind := range eventSubjects {
+		members := map[string]*huma.Schema{"object": schemas.Schema(kind.recordType, true, "")}
+		maps.Copy(members, kind.members)
 		schemas.Map()[kind.schema] = &huma.Schema{
 			Description: "An event about a " + strings.ReplaceAll(kind.name, "_", " ") + ".",
 			AllOf: []*huma.Schema{envelope, {Type: huma.TypeObject, Properties: map[string]*huma.Schema{
 				"type": {Type: huma.TypeString, Enum: eventTypes(kind.name), Description: "What happened."},
-				"data": {Type: huma.TypeObject, Required: []string{"object"}, Description: "The record that changed.", Properties: map[string]*huma.Schema{
-					"object": schemas.Schema(kind.recordType, true, ""),
-				}},
+				"data": {Type: huma.TypeObject, Required: slices.Sorted(maps.Keys(members)), Description: "The record that changed.", Properties: members},
 			}}},
 		}
 		for _, event := range described {

@@ -12068,6 +12068,8 @@ enum EventType {
   POLICY_ARCHIVED
   "Another public member changed, usually limit_remaining."
   POLICY_UPDATED
+  "Preliminary readings put covers of yours within reach: data.covers says how many. It is sent once for an occurrence, and again when their number has doubled."
+  OCCURRENCE_WATCH
   "A claim was opened, by a measured occurrence or by its partner."
   CLAIM_OPENED
   "A claim was approved: its amount is taken from the limit and a payout follows."
@@ -16996,6 +16998,8 @@ enum TimelineKind {
   POLICY_ARCHIVED
   "Another public member changed, usually limit_remaining."
   POLICY_UPDATED
+  "Preliminary readings put covers of yours within reach: data.covers says how many. It is sent once for an occurrence, and again when their number has doubled."
+  OCCURRENCE_WATCH
   "A claim was opened, by a measured occurrence or by its partner."
   CLAIM_OPENED
   "A claim was approved: its amount is taken from the limit and a payout follows."

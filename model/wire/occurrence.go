@@ -33,6 +33,12 @@ type NamedMeasure struct {
 	Measure
 }
 
+// OccurrenceWatch is the data of the event occurrence.watch.
+type OccurrenceWatch struct {
+	Object *Occurrence `json:"object"`
+	Covers int64       `json:"covers"` // of the partner that preliminary readings meet or nearly meet
+}
+
 // Explanation is the result of one occurrence, recorded or hypothetical, for one
 // policy: paid or not, and every number that explains it.
 type Explanation struct {

@@ -85,8 +85,9 @@ func FindCandidates(ctx context.Context, db bun.IDB, occurrences []occurrence.Lo
 // findDecidable returns the candidates that a decision may change: the trigger is met and
 // there is no claim, a claim waits, a storm owes more than before, two claims were
 // approved before their occurrences were merged, or readings of an approved claim were
-// retracted or reported again.
-func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.OccurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, error) {
+// retracted or reported again. It also counts the covers within reach of preliminary
+// readings.
+func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.OccurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, coversInReach, error) {
 	var policies []*underwriting.PolicyRow
 	claims := `left join lateral (select coalesce(bool_or(c.status in ('opened', 'deferred') or c.retraction is not null), false)
 				or count(*) filter (where c.status in ('approved', 'closed')) > 1 as waits,
@@ -94,19 +95,23 @@ func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.Occurrence
 			sum(d.amount) filter (where c.status in ('approved', 'closed')) as owed
 		from claims c left join determinations d on d.id = c.determination_id and d.partner = c.partner
 		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0) and ` + holdsOccurrenceSQL + `) as cl on true`
-	err := tx.NewSelect().Model(&policies).Column("id", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
+	err := tx.NewSelect().Model(&policies).Column("id", "partner", "currency", "limit_remaining", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
 		ColumnExpr("cl.waits, cl.claims, cl.owed").Join(claims, row.ID).
 		Where("p.id in (?)", bun.List(candidates)).OrderExpr("p.id").Scan(ctx)
 	if err != nil {
-		return nil, fmt.Errorf("read candidates: %w", err)
+		return nil, nil, fmt.Errorf("read candidates: %w", err)
 	}
 	var hits []uuid.UUID
+	reached := make(coversInReach)
 	for _, p := range policies {
 		d := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
 		changed := p.Owed != nil && (row.FactsWithRetracted != nil || (facts.Grows() || p.Cover.Measurement != nil) && d.Amount > *p.Owed)
 		if p.Waits || changed || (d.Met || d.Reason == trigger.EvidenceNeeded) && p.Claims == 0 {
 			hits = append(hits, p.ID)
 		}
+		if row.Stage == trigger.Preliminary && p.LimitRemaining > 0 && p.Cover.Trigger.IsWithinReach(d) {
+			reached[figureKey{p.Partner, p.Currency}]++
+		}
 	}
-	return hits, nil
+	return hits, reached, nil
 }

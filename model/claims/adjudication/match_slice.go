@@ -131,7 +131,9 @@ func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) 
 	case err != nil:
 		return true, s.recordFailure(ctx, slice, err)
 	default:
-		return true, completeMatchings(ctx, s.DB, []uuid.UUID{slice.OccurrenceID})
+		return true, s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+			return completeMatchings(ctx, tx, []uuid.UUID{slice.OccurrenceID})
+		})
 	}
 }
 
@@ -190,8 +192,11 @@ func decideSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
 	if err != nil {
 		return err
 	}
-	hits, err := findDecidable(ctx, tx, occ, facts, slice.Policies)
+	hits, reached, err := findDecidable(ctx, tx, occ, facts, slice.Policies)
 	if err != nil {
+		return err
+	}
+	if err := reached.save(ctx, tx, slice); err != nil {
 		return err
 	}
 	if len(hits) > 0 {

@@ -206,15 +206,16 @@ func lastSliceNumber(ctx context.Context, tx *store.Tx, occurrence uuid.UUID, ve
 }
 
 // completeMatchings completes the matchings of occurrences, or of all for nil, whose
-// slices are all done.
-func completeMatchings(ctx context.Context, db bun.IDB, occurrences []uuid.UUID) error {
-	q := db.NewUpdate().TableExpr("matchings as ma").Set("completed_at = business_now()").Where("ma.completed_at is null").
+// slices are all done, and announces the covers within their reach.
+func completeMatchings(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) error {
+	var completed []MatchingRow
+	q := tx.NewUpdate().TableExpr("matchings as ma").Set("completed_at = business_now()").Where("ma.completed_at is null").
 		Where("not exists (select from matching_slices ms where ms.occurrence_id = ma.occurrence_id and ms.version = ma.version and ms.done_at is null)")
 	if occurrences != nil {
 		q = q.Where("ma.occurrence_id in (?)", bun.List(occurrences))
 	}
-	if _, err := q.Exec(ctx); err != nil {
-		return store.TranslateError(fmt.Errorf("complete matchings: %w", err))
+	if err := q.Returning("occurrence_id, version").Scan(ctx, &completed); err != nil {
+		return fmt.Errorf("complete matchings: %w", err)
 	}
-	return nil
+	return announceWatches(ctx, tx, completed)
 }

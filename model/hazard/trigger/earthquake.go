@@ -7,7 +7,7 @@ const Earthquake hazard.Peril = "earthquake"
 
 var earthquakeRules = PerilRules{
 	Peril: Earthquake, Kind: hazard.Earthquake,
-	Indices:        map[string]Index{"magnitude": {"mw", "magnitude %s %s"}},
+	Indices:        map[string]Index{"magnitude": {"mw", "magnitude %s %s", 5}},
 	contextMembers: func(Trigger) []string { return []string{"maximum_depth_km"} },
 	validate:       func(Trigger) error { return nil },
 }

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/shopspring/decimal"
+
 	"parapet/model/hazard"
 )
 
@@ -32,6 +34,7 @@ type PerilRules struct {
 type Index struct {
 	Unit   string
 	Phrase string // a format of value and unit: "a wind of %s %s"
+	Near   int64  // in tenths of the unit: an index that misses its threshold by at most this is near it
 }
 
 var perilRules = []*PerilRules{&earthquakeRules, &windstormRules, &rainfallRules, &temperatureRules}
@@ -89,6 +92,16 @@ func (t Trigger) IndexPhrase(m hazard.Measure) string {
 		}
 	}
 	return fmt.Sprintf("%s %s %s", t.Index, m.Value, m.Unit)
+}
+
+// IsWithinReach reports whether a reading meets the trigger or, inside of the place, nearly
+// does: preliminary values change by about that much.
+func (t Trigger) IsWithinReach(d Determination) bool {
+	if d.Met || d.Reason != ThresholdNotMet {
+		return d.Met
+	}
+	rules := t.Rules()
+	return rules != nil && d.Missed.LessThanOrEqual(decimal.New(rules.Indices[t.Index].Near, -1))
 }
 
 // validate requires a known peril, a place where it can happen, and the members that it

@@ -15,7 +15,7 @@ const Rainfall hazard.Peril = "rainfall"
 
 var rainfallRules = PerilRules{
 	Peril: Rainfall, Kind: hazard.StationDay,
-	Indices: map[string]Index{"precipitation_sum": {"mm", "%s %s of rain"}},
+	Indices: map[string]Index{"precipitation_sum": {"mm", "%s %s of rain", 200}},
 	contextMembers: func(t Trigger) []string {
 		if t.Direction == AtMost {
 			return []string{"calendar"}

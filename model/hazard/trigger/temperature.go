@@ -23,7 +23,7 @@ const (
 
 var temperatureRules = PerilRules{
 	Peril: Temperature, Kind: hazard.StationDay,
-	Indices:         map[string]Index{hotDays: {"days", "%s hot %s"}, coldDays: {"days", "%s cold %s"}},
+	Indices:         map[string]Index{hotDays: {"days", "%s hot %s", 20}, coldDays: {"days", "%s cold %s", 20}},
 	Growth:          "The season has more days that count",
 	contextMembers:  func(Trigger) []string { return nil },
 	validate:        validateTemperature,

@@ -21,7 +21,7 @@ const CentralPressure = "central_pressure"
 var windstormRules = PerilRules{
 	Peril: Windstorm, Kind: hazard.StormFix,
 	Indices: map[string]Index{
-		"sustained_wind": {"kn", "a wind of %s %s"}, CentralPressure: {"mb", "a central pressure of %s %s"},
+		"sustained_wind": {"kn", "a wind of %s %s", 100}, CentralPressure: {"mb", "a central pressure of %s %s", 100},
 	},
 	Growth:         "The storm grew",
 	contextMembers: func(Trigger) []string { return nil },

@@ -26,6 +26,7 @@ var EventKinds = []Kind{
 	{PolicyCancelled, "policy", "An operator ended the cover; what happened before is still paid."},
 	{PolicyArchived, "policy", "The reporting window is over and nothing is open: there will be no more claims."},
 	{PolicyUpdated, "policy", "Another public member changed, usually limit_remaining."},
+	{OccurrenceWatch, "occurrence", "Preliminary readings put covers of yours within reach: data.covers says how many. It is sent once for an occurrence, and again when their number has doubled."},
 	{ClaimOpened, "claim", "A claim was opened, by a measured occurrence or by its partner."},
 	{ClaimApproved, "claim", "A claim was approved: its amount is taken from the limit and a payout follows."},
 	{ClaimDeferred, "claim", "A decision waits for final values, for evidence or for an operator."},
@@ -91,6 +92,7 @@ const (
 	PolicyCancelled       Type = "policy.cancelled"
 	PolicyArchived        Type = "policy.archived"
 	PolicyUpdated         Type = "policy.updated"
+	OccurrenceWatch       Type = "occurrence.watch"
 	ClaimOpened           Type = "claim.opened"
 	ClaimApproved         Type = "claim.approved"
 	ClaimDeferred         Type = "claim.deferred"

@@ -35,14 +35,18 @@ type EventRow struct {
 // AppendEvent records an event about a row, with its public record as it is now. Callers
 // record events in the order of cause and effect.
 func (tx *Tx) AppendEvent(kind event.Type, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
-	if err := kind.CheckSubject(object.Name); err != nil {
-		return uuid.Nil, err
-	}
 	text, err := wire.Encode(public)
 	if err != nil {
 		return uuid.Nil, err
 	}
-	data := slices.Concat([]byte(`{"object":`), text, []byte(`}`))
+	return tx.AppendEventData(kind, subject, object, slices.Concat([]byte(`{"object":`), text, []byte(`}`)))
+}
+
+// AppendEventData is AppendEvent with all members of data; one of them is object.
+func (tx *Tx) AppendEventData(kind event.Type, subject *RowHeader, object ResourceType, data []byte) (uuid.UUID, error) {
+	if err := kind.CheckSubject(object.Name); err != nil {
+		return uuid.Nil, err
+	}
 	hash := sha256.Sum256(data)
 	event := EventRow{
 		ID: NewID(), Partner: subject.Partner, Type: kind,

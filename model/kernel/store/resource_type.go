@@ -46,7 +46,7 @@ var partnerResources = []ResourceType{
 }
 
 // eventSubjects are the resource types that events are about.
-var eventSubjects = []ResourceType{ResourceQuote, ResourcePolicy, ResourceClaim, ResourceAttachment, ResourceMessage, ResourcePayoutMethod, ResourcePayout, ResourceEndpoint}
+var eventSubjects = []ResourceType{ResourceQuote, ResourcePolicy, ResourceClaim, ResourceAttachment, ResourceMessage, ResourcePayoutMethod, ResourcePayout, ResourceEndpoint, ResourceOccurrence}
 
 // FindEventSubject returns the resource type of a name or a prefix; for any other text
 // it returns one that no id matches.

@@ -1,0 +1,30 @@
+package occurrence
+
+import (
+	"fmt"
+
+	"github.com/google/uuid"
+
+	"parapet/model/kernel/event"
+	"parapet/model/kernel/store"
+	"parapet/model/wire"
+)
+
+// Watch is how many covers of a partner preliminary readings of an occurrence put within
+// reach.
+type Watch struct {
+	OccurrenceID uuid.UUID `bun:"type:uuid"`
+	Partner      string
+	Covers       int64
+}
+
+// Announce records the event occurrence.watch for the partner.
+func (w *Watch) Announce(tx *store.Tx, row *OccurrenceRow) error {
+	data, err := wire.Encode(wire.OccurrenceWatch{Object: row.toRecord(), Covers: w.Covers})
+	if err != nil {
+		return fmt.Errorf("write event: %w", err)
+	}
+	subject := store.RowHeader{ID: row.ID, Partner: w.Partner, Version: row.Version}
+	_, err = tx.AppendEventData(event.OccurrenceWatch, &subject, store.ResourceOccurrence, data)
+	return err
+}
