@@ -107,7 +107,7 @@ func domainEnums(t *testing.T) map[string][]string {
 	}
 	for name, of := range map[string]string{
 		"ActorKind": "model/kernel/actor.Kind", "AttachmentStatus": "model/claims.AttachmentStatus", "AuditOutcome": "model/kernel/store.AuditOutcome", "BlockedReason": "model/claims.BlockedReason", "BookDimension": "model/insight/portfolio.Dimension",
-		"ChallengeStatus": "model/claims/challenge.Status", "SourceReportState": "model/claims/measured.SourceStatus",
+		"ChallengeStatus": "model/claims/challenge.Status", "SourceReportState": "model/claims/measured.SourceStatus", "MeasurementResultState": "model/receipts/receipt.MeasuredState",
 		"SearchMatch": "model/operations.SearchMatch",
 		"ClaimOrigin": "model/claims.Origin", "CoverPhase": "model/underwriting.CoverPhase", "DeliveryStatus": "model/events/webhooks.DeliveryStatus", "DeterminationStage": "model/claims.DeterminationStage",
 		"Operation": "model/audit.Operation", "Order": "model/kernel/store.Order", "PartnerStatus": "model/partners.Status", "ReasonCode": "model/claims.ReasonCode",

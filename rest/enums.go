@@ -18,6 +18,7 @@ import (
 	"parapet/model/payouts"
 	"parapet/model/quoting"
 	"parapet/model/quoting/pricing"
+	"parapet/model/receipts/receipt"
 	"parapet/model/sandbox"
 	"parapet/model/underwriting"
 	"parapet/model/wire"
@@ -47,17 +48,19 @@ var (
 // enumsBySchema are the values of enum members, by schema and member. Any release may add
 // values, as the introduction says.
 var enumsBySchema = map[string]map[string][]any{
-	"Actor":         {"kind": enumValues(actor.KindSystem, actor.KindPartner, actor.KindOperator, actor.KindRail, actor.KindSource)},
-	"Attachment":    {"status": enumValues(claims.AttachmentStored)},
-	"Claim":         {"status": stateValues(claims.ClaimTransitions), "origin": enumValues(claims.OriginTrigger, claims.OriginApproval)},
-	"Challenge":     {"status": enumValues(challenge.Open, challenge.Rejected, challenge.Accepted)},
-	"ClaimBrief":    {"status": stateValues(claims.ClaimTransitions)},
-	"Decision":      {"outcome": enumValues(claims.ClaimApproved, claims.ClaimDeferred, claims.ClaimDeclined)},
-	"Determination": {"stage": enumValues(claims.DeterminationPreliminary, claims.DeterminationFinal)},
-	"Event":         {"type": eventTypes("")},
-	"SourceState":   {"state": enumValues(measured.SourceReported, measured.SourceWaiting, measured.SourceLate, measured.SourceNotApplicable)},
-	"Subject":       {"type": subjectTypes()},
-	"TimelineEntry": {"kind": append(eventTypes(""), "trigger.observed")},
+	"Actor":             {"kind": enumValues(actor.KindSystem, actor.KindPartner, actor.KindOperator, actor.KindRail, actor.KindSource)},
+	"Attachment":        {"status": enumValues(claims.AttachmentStored)},
+	"Claim":             {"status": stateValues(claims.ClaimTransitions), "origin": enumValues(claims.OriginTrigger, claims.OriginApproval)},
+	"Challenge":         {"status": enumValues(challenge.Open, challenge.Rejected, challenge.Accepted)},
+	"ClaimBrief":        {"status": stateValues(claims.ClaimTransitions)},
+	"Decision":          {"outcome": enumValues(claims.ClaimApproved, claims.ClaimDeferred, claims.ClaimDeclined)},
+	"Determination":     {"stage": enumValues(claims.DeterminationPreliminary, claims.DeterminationFinal)},
+	"Event":             {"type": eventTypes("")},
+	"MeasurementResult": {"state": enumValues(receipt.MeasuredWaiting, receipt.MeasuredSelected, receipt.MeasuredFallback, receipt.MeasuredKept, receipt.MeasuredOperator, receipt.MeasuredStopped)},
+	"SourceReading":     {"stage": enumValues(claims.DeterminationPreliminary, claims.DeterminationFinal)},
+	"SourceState":       {"state": enumValues(measured.SourceReported, measured.SourceWaiting, measured.SourceLate, measured.SourceNotApplicable)},
+	"Subject":           {"type": subjectTypes()},
+	"TimelineEntry":     {"kind": append(eventTypes(""), "trigger.observed")},
 	"Line": {"kind": enumValues(pricing.ExpectedLoss, pricing.UncertaintyLoad, pricing.RiskLoad, pricing.Expense,
 		pricing.Commission, pricing.MinimumPremium)},
 	"Observation":         {"kind": observationKinds, "stage": observationStages},

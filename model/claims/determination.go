@@ -39,9 +39,11 @@ type DeterminationRow struct {
 }
 
 // NewDetermination records the trigger's result for a policy. facts are those that were
-// evaluated for the policy; the caller queues the occurrence's reading (QueueReading).
-func NewDetermination(tx *store.Tx, p *underwriting.PolicyRow, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, d trigger.Determination) (*DeterminationRow, error) {
+// evaluated for the policy, and measured what the rule of its terms made of several
+// sources, nil for one; the caller queues the readings (QueueReading).
+func NewDetermination(tx *store.Tx, p *underwriting.PolicyRow, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, d trigger.Determination, measured *wire.MeasurementResult) (*DeterminationRow, error) {
 	body := ToDeterminationRecord(p, facts, d)
+	body.Measurement = measured
 	reading, err := occ.Reading(facts)
 	if err != nil {
 		return nil, err

@@ -126,8 +126,10 @@ const readingsQuery = "select digest, facts from occurrence_readings where diges
 func (a *assembly) loadReadings(ctx context.Context, p *receipt.ClaimPayload, hashed []*receipt.Hashed) (map[string]*receipt.Facts, error) {
 	var digests []string
 	for _, h := range hashed {
-		if h != nil && h.ReadingsDigest != "" && !slices.Contains(digests, h.ReadingsDigest) {
-			digests = append(digests, h.ReadingsDigest)
+		for _, digest := range h.Digests() {
+			if !slices.Contains(digests, digest) {
+				digests = append(digests, digest)
+			}
 		}
 	}
 	all := make(map[string]*receipt.Facts)

@@ -26,7 +26,7 @@ var inputs = regexp.MustCompile(`^/(partner|quote_id|quoted_at|product|product_v
 	`basis/(dataset|dataset_digest|first_year|last_year|uncertainty_factor|risk_factor|expense_share|commission_share|minimum_premium/amount|maximum_rate_on_line|smoothing_km|formula|notes/\d+)|` +
 	`readings/\d+/(facts|records)/.*|(parts/\d+/)?events/\d+/(id|type|occurred_at|sequence|previous_hash|data_hash)|` +
 	`parts/\d+/(decided_by|decided_at|paid_before/.*|payouts/\d+/id|payouts/\d+/amount/currency)|` +
-	`parts/\d+/determination/hashed/(occurred_at|cover_to|recipe|trigger_version|readings_digest))$`)
+	`parts/\d+/determination/hashed/(occurred_at|cover_to|recipe|trigger_version|readings_digest|determination/measurement/(evaluated_at|sources/\d+/counted_at)))$`)
 
 // mutation is a payload with one changed value.
 type mutation struct {

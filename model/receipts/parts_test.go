@@ -4,12 +4,10 @@ import (
 	"testing"
 	"time"
 
-	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
-	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/modeltest"
 	"parapet/model/receipts/receipt"
@@ -86,42 +84,82 @@ func TestReceiptOfAGrowingClaimAfterAMerge(t *testing.T) {
 	require.Equal(t, []receipt.Remark{{Pointer: "/parts/1", Reason: "less what other claims for the same event owed: " + claims[1].ID}}, report.Decided)
 }
 
-// The receipt of a claim that several sources decided proves the determination of the
-// selected one, and says that the selection itself is not proved.
-func TestReceiptOfSeveralSourcesNamesWhatItDoesNotProve(t *testing.T) {
-	t.Parallel()
-	b := modeltest.New(t)
+// bindMeasured binds a policy that two sources decide.
+func bindMeasured(b *modeltest.Bundle, version int, rule, fallback string) *wire.Policy {
 	b.PublishMeasured("quake-circle", `measurement:
   sources:
     - {source: usgs, stage: final}
     - {source: emsc, stage: final}
-  rule: {kind: best_of}
+  rule: `+rule+`
   wait: P1D
-  fallback: operator
+  fallback: `+fallback+`
   long_stop: P10D
   challenge_window: P30D
 
-`, 1001)
-	policy := b.QuoteAndBind("quake-circle", nil)
+`, version)
+	return b.QuoteAndBind("quake-circle", nil)
+}
+
+// reportMeasured records a source's magnitude of one earthquake, and runs the jobs.
+func reportMeasured(b *modeltest.Bundle, source, magnitude string, at time.Time, revision int64) {
+	in := modeltest.Quake(source+"-1", at, modeltest.Epicentre, magnitude)
+	in.Source, in.Revision = source, &revision
+	b.Observe(in)
+	b.RunJobs()
+}
+
+// The receipt of a claim that several sources decided has the readings of all of them:
+// what the rule made of them is computed again.
+func TestReceiptOfSeveralSourcesProvesTheSelection(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		rule, fallback, usgs, emsc, selected string
+		amount                               int64
+	}{
+		{"{kind: best_of}", "operator", "6.1", "6.6", "emsc", 5_000_000},
+		{"{kind: worst_of}", "operator", "6.1", "6.6", "usgs", 2_000_000},
+		{"{kind: first_of}", "operator", "6.1", "6.6", "usgs", 2_000_000},
+		{`{kind: m_of_n, m: 2, tolerance: {value: "0.5", unit: mw}}`, "operator", "6.1", "6.6", "usgs", 2_000_000},
+		{`{kind: m_of_n, m: 2, tolerance: {value: "0.4", unit: mw}}`, "next_rank", "6.1", "6.6", "usgs", 2_000_000},
+	} {
+		b := modeltest.New(t)
+		policy := bindMeasured(b, 1001, c.rule, c.fallback)
+		b.AdvanceClock(time.Hour)
+		at := b.Now().Add(-time.Minute)
+		reportMeasured(b, "emsc", c.emsc, at, 1)
+		reportMeasured(b, "usgs", c.usgs, at, 1)
+		b.AdvanceClock(25 * time.Hour)
+		b.Sweep()
+		b.RunJobs()
+		claim := b.OnlyClaim(policy)
+		require.Equal(t, c.amount, claim.Amount.Amount, c.rule)
+		require.Equal(t, c.selected, *claim.Determination.Measurement.SelectedSource, c.rule)
+		reportMeasured(b, c.selected, "7.4", at, 2) // adds a part; the source stays
+		p, _ := readReceipt(t, b, claim.ID, nil)
+		require.Len(t, p.Parts, 2, c.rule)
+		require.True(t, p.Parts[0].Computable && p.Parts[1].Computable, c.rule)
+		require.Len(t, p.Readings, 3, c.rule)
+		signed, err := b.Service.Receipts.Claim(t.Context(), b.Acme, claim.ID, nil)
+		require.NoError(t, err)
+		requireMutationsNamed(t, signed)
+	}
+}
+
+// A claim that the long stop declined has the readings that were waited for.
+func TestReceiptOfALongStop(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := bindMeasured(b, 1001, `{kind: m_of_n, m: 2, tolerance: {value: "0.4", unit: mw}}`, "none")
 	b.AdvanceClock(time.Hour)
-	for source, magnitude := range map[string]string{"usgs": "6.1", "emsc": "6.6"} {
-		in := modeltest.Quake(source+"-1", b.Now().Add(-time.Minute), modeltest.Epicentre, magnitude)
-		in.Source = source
-		b.Observe(in)
+	reportMeasured(b, "emsc", "6.6", b.Now().Add(-time.Minute), 1)
+	for range 11 {
+		b.AdvanceClock(24 * time.Hour)
+		b.Sweep()
 		b.RunJobs()
 	}
 	claim := b.OnlyClaim(policy)
-	require.Equal(t, "approved", claim.Status)
-	b.Relay()
-	signed, err := b.Service.Receipts.Claim(t.Context(), b.Acme, claim.ID, nil)
-	require.NoError(t, err)
-	report, err := receipt.VerifyPayload(signed.Payload, receipt.Data{History: hazard.Shipped()})
-	require.NoError(t, err)
-	require.Empty(t, report.Differences)
-	require.Len(t, report.NotChecked, 1)
-	require.Equal(t, "/parts/0/determination/hashed/source", report.NotChecked[0].Pointer)
-	payload := new(receipt.ClaimPayload)
-	require.NoError(t, json.Unmarshal(signed.Payload, payload))
-	require.True(t, payload.Parts[0].Computable)
-	require.Equal(t, int64(5_000_000), payload.Parts[0].Amount.Amount)
+	require.Equal(t, []string{"long_stop_reached"}, claim.Decision.ReasonCodes)
+	p, _ := readReceipt(t, b, claim.ID, nil)
+	require.True(t, p.Parts[0].Computable)
+	require.Nil(t, claim.Determination.Measurement.SelectedSource)
 }

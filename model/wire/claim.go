@@ -28,6 +28,34 @@ type Determination struct {
 	SourceVersion string    `json:"source_version"`
 	TermsHash     string    `json:"terms_hash"`
 	ReceiptHash   string    `json:"receipt_hash"` // sha256 of terms, facts and result in canonical JSON
+	// Measurement is what the rule of the terms made of the sources' readings; left out when
+	// the terms do not name several sources.
+	Measurement *MeasurementResult `json:"measurement,omitzero"`
+}
+
+// MeasurementResult is what the rule of the terms made of the readings of several sources.
+type MeasurementResult struct {
+	State          string          `json:"state"`           // waiting, selected, fallback, kept, operator, stopped
+	SelectedSource *string         `json:"selected_source"` // whose determination counts; null without one
+	EvaluatedAt    time.Time       `json:"evaluated_at"`
+	DeadlineAt     time.Time       `json:"deadline_at"` // end of the wait
+	LongStopAt     time.Time       `json:"long_stop_at"`
+	Sources        []SourceReading `json:"sources"` // that reported, in order of rank
+}
+
+// SourceReading is what one source reported of an event and would alone have paid.
+type SourceReading struct {
+	Source         string     `json:"source"`
+	SourceEventID  string     `json:"source_event_id"`
+	SourceVersion  string     `json:"source_version"`
+	Stage          string     `json:"stage"`      // preliminary, final
+	CountedAt      *time.Time `json:"counted_at"` // when it had the stage that counts; null before
+	EndedAt        time.Time  `json:"ended_at"`   // end of the occurrence by this source
+	Index          *Measure   `json:"index"`      // null if nothing touched the place
+	Amount         Money      `json:"amount"`     // what this source alone would owe
+	Reason         string     `json:"reason"`     // of its determination alone
+	Used           bool       `json:"used"`       // by the rule
+	ReadingsDigest string     `json:"readings_digest"`
 }
 
 // Decision is the decision on a claim.

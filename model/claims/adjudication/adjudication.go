@@ -20,6 +20,7 @@ import (
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/underwriting"
+	"parapet/model/wire"
 )
 
 // adjudication decides one occurrence for a batch of locked policies: at most one claim
@@ -33,10 +34,11 @@ type adjudication struct {
 	decidedClaimID uuid.UUID     // the claim that an operator decides; zero otherwise
 
 	// For policies that several sources decide; see measured.go.
-	reported *occurrence.OccurrenceRow // the occurrence of the shown source
-	eventIDs []uuid.UUID               // the occurrences of all sources
+	reported *occurrence.OccurrenceRow   // the occurrence of the shown source
+	events   []*occurrence.OccurrenceRow // the occurrences of all sources
 	outcomes map[uuid.UUID]measurement.Outcome
-	anyMet   map[uuid.UUID]bool // by policy: a named source's report meets the trigger
+	results  map[uuid.UUID]*wire.MeasurementResult // by policy: the same for its determination
+	anyMet   map[uuid.UUID]bool                    // by policy: a named source's report meets the trigger
 
 	policies         []*underwriting.PolicyRow
 	claimByPolicy    map[uuid.UUID]*claims.ClaimRow          // by policy: the claim for this occurrence
@@ -146,7 +148,7 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 			row.RequestedAmount = &in.RequestedAmount.Amount
 		}
 	}
-	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d)
+	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d, adj.results[p.ID])
 	if err != nil {
 		return err
 	}
@@ -185,7 +187,7 @@ func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRo
 	if waits := !settled || d.Amount == 0 && adj.mayGrow(p) && !adj.endsWaiting(p, d); waits && !adj.hasNewSourceVersion(row) {
 		return adj.advanceReview(p, row, d)
 	}
-	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d)
+	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d, adj.results[p.ID])
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,10 @@ func (adj *adjudication) loadOccurrenceIDs(ctx context.Context) error {
 		return nil
 	}
 	var merged []uuid.UUID
-	event := append([]uuid.UUID{adj.occurrence.ID}, adj.eventIDs...)
+	event := []uuid.UUID{adj.occurrence.ID}
+	for _, row := range adj.events {
+		event = append(event, row.ID)
+	}
 	err := adj.NewSelect().Model((*occurrence.OccurrenceRow)(nil)).Column("id").Where("merged_into in (?)", bun.List(event)).Scan(ctx, &merged)
 	if err != nil {
 		return fmt.Errorf("read merged occurrences: %w", err)
@@ -208,7 +211,9 @@ func isApproved(r *claims.ClaimRow) bool {
 // save writes the results to the database in one statement per table.
 func (adj *adjudication) save(ctx context.Context) error {
 	if len(adj.newDeterminations) > 0 {
-		adj.reportedOccurrence().QueueReading(adj.Tx)
+		for _, row := range append(adj.events, adj.reportedOccurrence()) {
+			row.QueueReading(adj.Tx)
+		}
 	}
 	for _, write := range []struct {
 		rows  int

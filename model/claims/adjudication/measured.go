@@ -17,7 +17,9 @@ import (
 	"parapet/model/internal/rules"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
+	"parapet/model/receipts/receipt"
 	"parapet/model/underwriting"
+	"parapet/model/wire"
 )
 
 // measuredEvent is an event as the sources report it, for policies that several sources
@@ -25,11 +27,12 @@ import (
 type measuredEvent struct {
 	tx       *store.Tx
 	reports  map[string]*occurrence.Report     // by source
-	ids      []uuid.UUID                       // of all reports
+	rows     []*occurrence.OccurrenceRow       // of all reports
 	first    *occurrence.OccurrenceRow         // the report that was recorded first: claims are for it
 	decided  map[uuid.UUID]*occurrence.Report  // by policy: the report that its approved claim was decided by
 	outcomes map[uuid.UUID]measurement.Outcome // by policy
-	anyMet   map[uuid.UUID]bool                // by policy: a named source's report meets the trigger
+	results  map[uuid.UUID]*wire.MeasurementResult
+	anyMet   map[uuid.UUID]bool // by policy: a named source's report meets the trigger
 }
 
 // adjudicateMeasured decides locked policies with several sources for an event. It decides
@@ -41,7 +44,10 @@ func adjudicateMeasured(ctx context.Context, tx *store.Tx, occ *occurrence.Occur
 	}
 	shown := make(map[string][]*underwriting.PolicyRow) // by the source whose report their claims show
 	for _, p := range policies {
-		source := e.selectReport(p, occ.Source)
+		source, err := e.selectReport(p, occ.Source)
+		if err != nil {
+			return err
+		}
 		shown[source] = append(shown[source], p)
 	}
 	for _, source := range slices.Sorted(maps.Keys(shown)) {
@@ -64,16 +70,17 @@ func newMeasuredEvent(ctx context.Context, tx *store.Tx, occ *occurrence.Occurre
 	}
 	e := &measuredEvent{
 		tx: tx, reports: reports, first: occ, decided: make(map[uuid.UUID]*occurrence.Report),
-		outcomes: make(map[uuid.UUID]measurement.Outcome), anyMet: make(map[uuid.UUID]bool),
+		outcomes: make(map[uuid.UUID]measurement.Outcome), results: make(map[uuid.UUID]*wire.MeasurementResult), anyMet: make(map[uuid.UUID]bool),
 	}
+	var ids []uuid.UUID
 	for _, r := range reports {
-		e.ids = append(e.ids, r.Row.ID)
+		e.rows, ids = append(e.rows, r.Row), append(ids, r.Row.ID)
 		if bytes.Compare(r.Row.ID[:], e.first.ID[:]) < 0 {
 			e.first = r.Row
 		}
 	}
 	var decided []struct{ PolicyID, OccurrenceID uuid.UUID }
-	if err := decidedReportsQuery(tx, policies, e.ids).Scan(ctx, &decided); err != nil {
+	if err := decidedReportsQuery(tx, policies, ids).Scan(ctx, &decided); err != nil {
 		return nil, fmt.Errorf("read decided reports: %w", err)
 	}
 	for _, row := range decided {
@@ -92,40 +99,45 @@ func (e *measuredEvent) adjudicationOf(source string) *adjudication {
 	report := e.reports[source]
 	row := *report.Row
 	row.ID = e.first.ID
-	return &adjudication{Tx: e.tx, occurrence: &row, reported: report.Row, eventIDs: e.ids, facts: report.Facts, outcomes: e.outcomes, anyMet: e.anyMet}
+	return &adjudication{Tx: e.tx, occurrence: &row, reported: report.Row, events: e.rows, facts: report.Facts, outcomes: e.outcomes, results: e.results, anyMet: e.anyMet}
 }
 
 // selectReport applies the measurement of a policy to the reports and returns the source
 // whose report its claim shows: the selected one; while it waits, the highest-ranked that
 // meets the trigger or else reports. The report of an approved claim stays selected.
-func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) string {
+func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) (string, error) {
 	terms := p.Cover.Measurement
-	var readings []measurement.Reading
+	var readings []receipt.SourceReading
 	shown := ""
 	for rank, s := range terms.Sources {
 		report := e.reports[s.Source]
 		if report == nil || !report.Facts.IsMeasured() {
 			continue
 		}
+		stored, err := report.Row.Reading(report.Facts)
+		if err != nil {
+			return "", err
+		}
 		reading := measured.NewReading(p, rank, report, e.tx.Clock)
-		readings = append(readings, reading)
+		readings = append(readings, receipt.SourceReading{Reading: reading, Facts: report.Facts, Digest: stored.Digest})
 		if met := reading.Determination.Met && reading.Determination.Amount > 0; shown == "" || met && !e.anyMet[p.ID] {
 			shown = s.Source
 			e.anyMet[p.ID] = e.anyMet[p.ID] || met
 		}
 	}
 	if len(readings) == 0 {
-		return own // every report was retracted
+		return own, nil // every report was retracted
 	}
-	outcome := measurement.Select(*terms, readings, e.tx.Clock)
+	before := ""
 	if decided := e.decided[p.ID]; decided != nil {
-		outcome.State, outcome.Selected = measurement.Selected, terms.Rank(decided.Row.Source)
+		before = decided.Row.Source
 	}
-	e.outcomes[p.ID] = outcome
+	outcome := receipt.SelectReading(*terms, readings, before, e.tx.Clock)
+	e.outcomes[p.ID], e.results[p.ID] = outcome, receipt.NewMeasurement(p.Cover, readings, outcome, before != "", e.tx.Clock)
 	if outcome.State == measurement.Selected {
-		return terms.Sources[outcome.Selected].Source
+		return terms.Sources[outcome.Selected].Source, nil
 	}
-	return shown
+	return shown, nil
 }
 
 // outcome returns how far the measurement of a policy has come; nil for a policy without

@@ -27,7 +27,11 @@ func openMeasuredClaim(ctx context.Context, tx *store.Tx, p *underwriting.Policy
 	if err != nil {
 		return uuid.Nil, false, err
 	}
-	adj := e.adjudicationOf(e.selectReport(p, occ.Source))
+	source, err := e.selectReport(p, occ.Source)
+	if err != nil {
+		return uuid.Nil, false, err
+	}
+	adj := e.adjudicationOf(source)
 	adj.request = in
 	if err := adj.load(ctx, []*underwriting.PolicyRow{p}); err != nil {
 		return uuid.Nil, false, err

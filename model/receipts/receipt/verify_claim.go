@@ -10,6 +10,7 @@ import (
 
 	"parapet/model/hazard/trigger"
 	"parapet/model/money"
+	"parapet/model/wire"
 )
 
 // claimCheck is the verification of a claim's receipt.
@@ -87,17 +88,14 @@ func (c *claimCheck) verifyPart(i int) {
 	}
 	c.compare(at+"/owed_before", part.OwedBefore, owed)
 	c.verifyPayouts(at, part)
-	steps := c.verifyDetermination(at+"/determination", part.Determination, c.hashed[i])
+	steps := c.verifyDetermination(at+"/determination", i)
 	computable := part.IsComputable(c.hashed[i])
 	c.compare(at+"/computable", part.Computable, computable)
 	switch {
 	case !computable && !part.Computable:
 		c.Decided = append(c.Decided, Remark{at, part.decidedReason()})
 	case steps != nil:
-		c.verifyOutcome(at, part, c.hashed[i].Determination.Amount.Amount, steps)
-		if c.cover.HasSeveralSources() {
-			c.notChecked(at+"/determination/hashed/source", "that the rule of the terms selects this source: the receipt has the readings of no other source")
-		}
+		c.verifyOutcome(at, part, c.hashed[i].Determination, steps)
 	}
 }
 
@@ -124,7 +122,8 @@ func (c *claimCheck) verifyPayouts(at string, part *Part) {
 
 // verifyDetermination evaluates the trigger again. It returns nil when the readings are
 // not in the receipt.
-func (c *claimCheck) verifyDetermination(at string, d *Determination, h *Hashed) *Steps {
+func (c *claimCheck) verifyDetermination(at string, part int) *Steps {
+	d, h := c.Parts[part].Determination, c.hashed[part]
 	if d == nil {
 		return nil
 	}
@@ -148,6 +147,9 @@ func (c *claimCheck) verifyDetermination(at string, d *Determination, h *Hashed)
 	c.compare(at+"/hashed/source", h.Source, facts.Source)
 	c.compare(at+"/hashed/source_event_id", h.SourceEventID, facts.SourceEventID)
 	computed, steps, err := h.Recompute(c.cover, facts)
+	if err == nil {
+		computed.Measurement, err = c.recomputeMeasurement(at, part)
+	}
 	switch {
 	case err != nil:
 		c.requireTrue(at+"/hashed", false, "readings", err.Error())
@@ -161,10 +163,37 @@ func (c *claimCheck) verifyDetermination(at string, d *Determination, h *Hashed)
 	return steps
 }
 
+// sourceBefore returns the source of the approval before the determination of a part, which
+// stays selected; empty without one. Parts after a challenge repeat a determination.
+func (c *claimCheck) sourceBefore(part int) string {
+	for i := part - 1; i >= 0; i-- {
+		switch d := c.Parts[i].Determination; {
+		case d == nil || d.ReceiptHash == c.Parts[part].Determination.ReceiptHash:
+		case c.Parts[i].Outcome == "approved":
+			return c.hashed[i].Source
+		}
+	}
+	return ""
+}
+
+// recomputeMeasurement applies the rule of the terms to the readings of a part.
+func (c *claimCheck) recomputeMeasurement(at string, part int) (*wire.MeasurementResult, error) {
+	h, before := c.hashed[part], c.sourceBefore(part)
+	if c.cover.HasSeveralSources() && h.Determination.Measurement == nil {
+		c.notChecked(at+"/hashed/source", "that the rule of the terms selects this source: the determination was made before it had the readings of all sources")
+	}
+	m, err := h.RecomputeMeasurement(c.cover, c.readings, before)
+	if m != nil && m.SelectedSource != nil {
+		c.compare(at+"/hashed/source", h.Source, *m.SelectedSource)
+	}
+	return m, err
+}
+
 // Reason codes that follow from the trigger and the limit.
 const (
 	reasonThresholdMet   = string(trigger.ThresholdMet)
 	reasonLimitExhausted = "limit_exhausted"
+	reasonLongStop       = "long_stop_reached"
 )
 
 // IsComputable reports whether the decision follows from the terms and the readings: it
@@ -177,15 +206,22 @@ func (p *Part) IsComputable(hashed *Hashed) bool {
 	computable := []string{
 		reasonThresholdMet, string(trigger.ThresholdNotMet), string(trigger.OutsidePlace), string(trigger.OutsidePeriod), string(trigger.WaitingPeriod), string(trigger.SourceNotNamed),
 	}
+	if m := hashed.Determination.Measurement; m != nil && m.State == string(MeasuredStopped) {
+		computable = append(computable, reasonLongStop)
+	}
 	return slices.Contains(computable, p.ReasonCodes[0])
 }
 
 // verifyOutcome computes outcome, reasons and amount: what the determination owes beyond
 // the part before, up to what was left of the limit.
-func (c *claimCheck) verifyOutcome(at string, part *Part, determined int64, steps *Steps) {
+func (c *claimCheck) verifyOutcome(at string, part *Part, determined wire.Determination, steps *Steps) {
 	outcome, reasons := "declined", []string{string(steps.Reason)}
 	var amount *money.Money
-	if owed := determined - part.OwedBefore.Amount; steps.Met && owed > 0 {
+	stopped := determined.Measurement != nil && determined.Measurement.State == string(MeasuredStopped)
+	if stopped {
+		reasons = []string{reasonLongStop}
+	}
+	if owed := determined.Amount.Amount - part.OwedBefore.Amount; steps.Met && owed > 0 && !stopped {
 		reasons = []string{reasonThresholdMet}
 		if owed > part.LimitBefore.Amount {
 			owed, reasons = part.LimitBefore.Amount, append(reasons, reasonLimitExhausted)
