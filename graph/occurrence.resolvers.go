@@ -12,6 +12,14 @@ import (
 	"parapet/model/insight/scenario"
 )
 
+func (r *mutationResolver) MergeOccurrences(ctx context.Context, input node.RelateOccurrencesInput) (*node.RelateOccurrencesPayload, error) {
+	return readerFrom(ctx).MergeOccurrences(ctx, input)
+}
+
+func (r *mutationResolver) SplitOccurrences(ctx context.Context, input node.RelateOccurrencesInput) (*node.RelateOccurrencesPayload, error) {
+	return readerFrom(ctx).SplitOccurrences(ctx, input)
+}
+
 func (r *queryResolver) Occurrence(ctx context.Context, id string) (*node.Occurrence, error) {
 	return readerFrom(ctx).Occurrence(ctx, id)
 }

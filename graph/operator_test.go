@@ -33,7 +33,7 @@ func TestOperatorMutationsRequireOperator(t *testing.T) {
 	documents := operatorsOnly(loadCommittedSchema(t))
 	for _, verb := range []string{
 		"decideClaim", "publishProduct", "registerPartner", "disablePartner", "enablePartner", "blockPayout", "unblockPayout",
-		"approvePayout", "releasePayout", "resolvePayout", "settlePayoutExternally", "reconcile", "closeReconciliationException", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule", "adoptRail", "registerSource",
+		"approvePayout", "releasePayout", "resolvePayout", "settlePayoutExternally", "reconcile", "closeReconciliationException", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule", "adoptRail", "registerSource", "mergeOccurrences", "splitOccurrences",
 	} {
 		require.Contains(t, documents, verb)
 	}

@@ -33,6 +33,13 @@ type NamedMeasure struct {
 	Measure
 }
 
+// OccurrenceRelation is an operator's decision whether two occurrences are one event.
+type OccurrenceRelation struct {
+	Occurrence *Occurrence `json:"occurrence"`
+	Other      *Occurrence `json:"other"`
+	SameEvent  bool        `json:"same_event"`
+}
+
 // OccurrenceWatch is the data of the event occurrence.watch.
 type OccurrenceWatch struct {
 	Object *Occurrence `json:"object"`

@@ -46,6 +46,7 @@ type adjudication struct {
 	shownClaims      map[uuid.UUID]underwriting.PolicyClaims // by policy: the claims shown in its record
 	occurrenceIDs    map[uuid.UUID]bool                      // the occurrence and those merged into it
 	claimOccurrences map[uuid.UUID]*occurrence.OccurrenceRow // the occurrences of the other claims
+	separated        map[uuid.UUID]bool                      // occurrences that an operator split from the occurrence
 	// possibleDuplicates are occurrences with claims that may be the same event as
 	// occurrence, under another id.
 	possibleDuplicates  map[uuid.UUID]bool

@@ -39,15 +39,19 @@ func (adj *adjudication) mayDuplicate(row, c *claims.ClaimRow) bool {
 		return false
 	}
 	other := adj.claimOccurrences[*c.OccurrenceID]
+	if adj.separated[other.CurrentID()] {
+		return false
+	}
 	return adj.possibleDuplicates[other.CurrentID()] || adj.isFromOtherSource(other) && adj.sharesDay(other)
 }
 
 // possibleDuplicateEnded reports whether a possible duplicate of the claim became inactive
-// after the claim was deferred and no other active one remains. A claim that an operator
+// after the claim was deferred, or an operator split its occurrence, and no other active one
+// remains. A claim that an operator
 // deferred as a duplicate stays deferred when these rules find no such duplicate.
 func (adj *adjudication) possibleDuplicateEnded(p *underwriting.PolicyRow, row *claims.ClaimRow) bool {
 	return !adj.hasPossibleDuplicate(p, row) && slices.ContainsFunc(adj.relatedClaims[p.ID], func(c *claims.ClaimRow) bool {
-		return !IsActive(c) && !c.UpdatedAt.Before(*row.DecidedAt) && adj.mayDuplicate(row, c)
+		return !IsActive(c) && !c.UpdatedAt.Before(*row.DecidedAt) && adj.mayDuplicate(row, c) || c.OccurrenceID != nil && adj.separated[adj.claimOccurrences[*c.OccurrenceID].CurrentID()]
 	})
 }
 

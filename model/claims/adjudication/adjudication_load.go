@@ -81,8 +81,8 @@ func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid
 	return claims, nil
 }
 
-// loadOccurrenceIDs loads the ids of the occurrence and of all occurrences merged into
-// it.
+// loadOccurrenceIDs loads the ids of the occurrence, of those that an operator merged with
+// it or split from it, and of all occurrences merged into them.
 func (adj *adjudication) loadOccurrenceIDs(ctx context.Context) error {
 	if adj.occurrence == nil { // an approval claim has no occurrence
 		return nil
@@ -92,7 +92,19 @@ func (adj *adjudication) loadOccurrenceIDs(ctx context.Context) error {
 	for _, row := range adj.events {
 		event = append(event, row.ID)
 	}
-	err := adj.NewSelect().Model((*occurrence.OccurrenceRow)(nil)).Column("id").Where("merged_into in (?)", bun.List(event)).Scan(ctx, &merged)
+	related, err := occurrence.LoadRelations(ctx, adj.Tx, event)
+	if err != nil {
+		return err
+	}
+	adj.separated = make(map[uuid.UUID]bool)
+	for _, decided := range related {
+		for id, same := range decided {
+			if adj.separated[id] = !same; same {
+				event = append(event, id)
+			}
+		}
+	}
+	err = adj.NewSelect().Model((*occurrence.OccurrenceRow)(nil)).Column("id").Where("merged_into in (?)", bun.List(event)).Scan(ctx, &merged)
 	if err != nil {
 		return fmt.Errorf("read merged occurrences: %w", err)
 	}

@@ -41,9 +41,9 @@ func (r *Report) CountedAt(stage trigger.Stage) (at time.Time, ok bool) {
 const EventWindow = 60 * 24 * time.Hour
 
 // LoadReports returns the reports of the event of an occurrence by source: the occurrence
-// itself, and of each other source the occurrence that is closest in time among those as
-// close as the rules of the kind say. Names play no part. Occurrences at stations have one
-// source and are returned alone.
+// itself, and of each other source the one that an operator merged with it, or else the one
+// that is closest in time among those as close as the rules of the kind say. Names play no
+// part. Occurrences at stations have one source and are returned alone.
 func LoadReports(ctx context.Context, db bun.IDB, row *OccurrenceRow, facts trigger.Occurrence) (map[string]*Report, error) {
 	others, err := FindOtherSources(ctx, db, []uuid.UUID{row.ID})
 	if err != nil {
@@ -53,7 +53,11 @@ func LoadReports(ctx context.Context, db bun.IDB, row *OccurrenceRow, facts trig
 	if err != nil {
 		return nil, err
 	}
-	found := newEvent(LoadedOccurrence{row, facts}, loaded)
+	related, err := LoadRelations(ctx, db, []uuid.UUID{row.ID})
+	if err != nil {
+		return nil, err
+	}
+	found := newEvent(LoadedOccurrence{row, facts}, loaded, related[row.ID])
 	return found, loadStageTimes(ctx, db, found)
 }
 
@@ -72,6 +76,10 @@ func LoadEvents(ctx context.Context, db bun.IDB, ids []uuid.UUID, others map[uui
 	for _, o := range loaded {
 		byID[o.Row.ID] = o
 	}
+	related, err := LoadRelations(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
 	events := make(map[uuid.UUID]map[string]*Report, len(ids))
 	for _, id := range ids {
 		own, ok := byID[id]
@@ -84,18 +92,22 @@ func LoadEvents(ctx context.Context, db bun.IDB, ids []uuid.UUID, others map[uui
 				near = append(near, o)
 			}
 		}
-		events[id] = newEvent(own, near)
+		events[id] = newEvent(own, near, related[id])
 	}
 	return events, loadStageTimes(ctx, db, slices.Collect(maps.Values(events))...)
 }
 
-// newEvent selects the reports of an event by source.
-func newEvent(own LoadedOccurrence, others []LoadedOccurrence) map[string]*Report {
+// newEvent selects the reports of an event by source. related are the decisions of
+// operators: they count more than times and places.
+func newEvent(own LoadedOccurrence, others []LoadedOccurrence, related map[uuid.UUID]bool) map[string]*Report {
 	found := map[string]*Report{own.Row.Source: {LoadedOccurrence: own}}
 	for i := range others {
-		if o := &others[i]; !isOneEvent(own.Row.Kind.Rules().Duplicates, own.Facts, o.Facts) {
+		o := &others[i]
+		same, decided := related[o.Row.ID]
+		if o.Row.Source == own.Row.Source || decided && !same || !decided && !isOneEvent(own.Row.Kind.Rules().Duplicates, own.Facts, o.Facts) {
 			continue
-		} else if have := found[o.Row.Source]; have == nil || isCloser(own.Row, o.Row, have.Row) {
+		}
+		if have := found[o.Row.Source]; have == nil || same || !related[have.Row.ID] && isCloser(own.Row, o.Row, have.Row) {
 			found[o.Row.Source] = &Report{LoadedOccurrence: *o}
 		}
 	}
@@ -112,7 +124,7 @@ join occurrences n on n.kind = a.kind and n.scope = a.scope and n.source <> a.so
 where a.id in (?) order by 1, 2`
 
 // FindOtherSources returns, by occurrence, the occurrences of other sources that overlap it
-// in time and may be reports of the same event.
+// in time and may be reports of the same event, and those that an operator merged with it.
 func FindOtherSources(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
 	var margins []string
 	var args []any
@@ -126,9 +138,22 @@ func FindOtherSources(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uui
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find occurrences of other sources: %w", err))
 	}
+	related, err := LoadRelations(ctx, db, ids)
+	if err != nil {
+		return nil, err
+	}
 	others := make(map[uuid.UUID][]uuid.UUID)
 	for _, pair := range pairs {
-		others[pair.Own] = append(others[pair.Own], pair.Other)
+		if _, decided := related[pair.Own][pair.Other]; !decided {
+			others[pair.Own] = append(others[pair.Own], pair.Other)
+		}
+	}
+	for _, id := range ids {
+		for _, other := range slices.SortedFunc(maps.Keys(related[id]), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }) {
+			if related[id][other] {
+				others[id] = append(others[id], other)
+			}
+		}
 	}
 	return others, nil
 }
