@@ -43,6 +43,8 @@ printed = (manual / "hashes.md").read_text()
 check("canonical JSON of the example", recipe["canonical"](example), block("hashes.md", "text").strip())
 assert f"`{recipe['digest'](example)}`" in printed, "the manual prints another digest of its example"
 assert f" {len(recipe['canonical'](example).encode())} bytes" in printed
+hashed = json.loads(re.findall(r"```json\n(.*?)```", printed, re.S)[1])
+assert f"whose digest is `{recipe['receipt_hash']({'hashed': hashed})}`" in printed, "the manual prints another receipt_hash of its example"
 
 
 def cover(product: str, **context) -> dict:

@@ -32,6 +32,11 @@ def verify(receipt: dict, name: str) -> int:
     """Checks a receipt and returns how many amounts were computed again."""
     payload, amounts = receipt["payload"], 0
     check(f"{name}: terms_hash", recipe["terms_hash"](payload), payload["terms_hash"])
+    names = {reading["digest"] for reading in payload.get("readings", [])}
+    for part in payload.get("parts", []):
+        measured = (part["determination"] or {}).get("hashed", {}).get("determination", {}).get("measurement")
+        for source in measured["sources"] if measured else []:
+            check(f"{name}: readings of {source['source']}", source["readings_digest"] in names, True)
     for reading in payload.get("readings", []):
         check(f"{name}: digest of a reading", recipe["digest"](reading["facts"]), reading["digest"])
     for holder in [payload, *payload.get("parts", [])]:
@@ -49,7 +54,7 @@ def verify(receipt: dict, name: str) -> int:
 
 
 receipts = amounts = 0
-for file in sorted(pathlib.Path(sys.argv[1]).glob("*.json")):
+for file in sorted(pathlib.Path(sys.argv[1]).glob("*/*.json")):
     receipt = json.loads(file.read_text())
     assert is_signed(receipt), f"{file.name} is not signed"
     amounts += verify(receipt, file.name)
