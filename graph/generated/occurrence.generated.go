@@ -3821,6 +3821,93 @@ func (ec *executionContext) fieldContext_ProgressLine_released(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _RelateOccurrencesPayload_occurrence(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RelateOccurrencesPayload_occurrence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Occurrence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Occurrence) graphql.Marshaler {
+			return ec.marshalNOccurrence2ᚖparapetᚋgraphᚋnodeᚐOccurrence(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RelateOccurrencesPayload_occurrence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RelateOccurrencesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Occurrence(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RelateOccurrencesPayload_other(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RelateOccurrencesPayload_other(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Other, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Occurrence) graphql.Marshaler {
+			return ec.marshalNOccurrence2ᚖparapetᚋgraphᚋnodeᚐOccurrence(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RelateOccurrencesPayload_other(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RelateOccurrencesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Occurrence(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RelateOccurrencesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RelateOccurrencesPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RelateOccurrencesPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RelateOccurrencesPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
@@ -3973,6 +4060,57 @@ func (ec *executionContext) unmarshalInputOccurrenceRefInput(ctx context.Context
 				return it, err
 			}
 			it.WhatIf = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputRelateOccurrencesInput(ctx context.Context, obj any) (node.RelateOccurrencesInput, error) {
+	var it node.RelateOccurrencesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"occurrenceId", "otherId", "reason", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "occurrenceId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("occurrenceId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OccurrenceID = data
+		case "otherId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("otherId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OtherID = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
 		}
 	}
 	return it, nil
@@ -6182,6 +6320,54 @@ func (ec *executionContext) _ProgressLine(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var relateOccurrencesPayloadImplementors = []string{"RelateOccurrencesPayload"}
+
+func (ec *executionContext) _RelateOccurrencesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.RelateOccurrencesPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, relateOccurrencesPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RelateOccurrencesPayload")
+		case "occurrence":
+			out.Values[i] = ec._RelateOccurrencesPayload_occurrence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "other":
+			out.Values[i] = ec._RelateOccurrencesPayload_other(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._RelateOccurrencesPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -6525,6 +6711,11 @@ func (ec *executionContext) marshalNProgressStatus2string(ctx context.Context, s
 	return res
 }
 
+func (ec *executionContext) unmarshalNRelateOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx context.Context, v any) (node.RelateOccurrencesInput, error) {
+	res, err := ec.unmarshalInputRelateOccurrencesInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) unmarshalNWhatIfDayInput2parapetᚋmodelᚋinsightᚋscenarioᚐWhatIfDay(ctx context.Context, v any) (scenario.WhatIfDay, error) {
 	res, err := ec.unmarshalInputWhatIfDayInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
@@ -6685,6 +6876,13 @@ func (ec *executionContext) marshalOPoint2ᚖparapetᚋmodelᚋhazardᚐPoint(ct
 		return graphql.Null
 	}
 	return ec._Point(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORelateOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx context.Context, sel ast.SelectionSet, v *node.RelateOccurrencesPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RelateOccurrencesPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOSourceEventInput2ᚖparapetᚋmodelᚋclaimsᚋadjudicationᚐSourceEvent(ctx context.Context, v any) (*adjudication.SourceEvent, error) {

@@ -25,6 +25,8 @@ var subdomains = []string{
 	"model/hazard/occurrence",
 	"model/claims",
 	"model/claims/measured",
+	"model/claims/candidates",
+	"model/claims/watches",
 	"model/payouts",
 	"model/payouts/controls",
 	"model/payouts/release",

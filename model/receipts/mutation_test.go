@@ -159,6 +159,12 @@ func TestUnsignedChangesProveNothing(t *testing.T) {
 		_, err := receipt.CheckSignature(&changed, trust)
 		require.ErrorContains(t, err, "does not belong to this payload", m.pointer)
 	}
+	text, err := wire.Encode(signed)
+	require.NoError(t, err)
+	for end := 0; end < len(text); end += 97 {
+		_, err := receipt.Verify(text[:end], trust, receipt.Data{})
+		require.Error(t, err, "cut off after %d bytes", end)
+	}
 	other := receipt.NewKeys([]byte("another-receipt-key-0123456789ab"))
 	_, err = receipt.CheckSignature(signed, receipt.Trust{Keys: other.Public()})
 	require.ErrorContains(t, err, "not in the file of keys")

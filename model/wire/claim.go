@@ -1,6 +1,7 @@
 package wire
 
 import (
+	"slices"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
@@ -41,6 +42,14 @@ type MeasurementResult struct {
 	DeadlineAt     time.Time       `json:"deadline_at"` // end of the wait
 	LongStopAt     time.Time       `json:"long_stop_at"`
 	Sources        []SourceReading `json:"sources"` // that reported, in order of rank
+}
+
+// HasReadingsOf reports whether another result has the same readings, and counts the same
+// of them.
+func (m *MeasurementResult) HasReadingsOf(other *MeasurementResult) bool {
+	return other != nil && slices.EqualFunc(m.Sources, other.Sources, func(a, b SourceReading) bool {
+		return a.ReadingsDigest == b.ReadingsDigest && (a.CountedAt == nil) == (b.CountedAt == nil)
+	})
 }
 
 // SourceReading is what one source reported of an event and would alone have paid.
@@ -92,7 +101,7 @@ type Claim struct {
 type MeasurementState struct {
 	Sources        []SourceState `json:"sources"`         // those of the terms in order of rank, then others that reported
 	SelectedSource *string       `json:"selected_source"` // null while none is selected
-	DecisionDueAt  *time.Time    `json:"decision_due_at"` // null once decided, or when an operator decides
+	DecisionDueAt  *time.Time    `json:"decision_due_at"` // null once decided
 	PayoutDueAt    *time.Time    `json:"payout_due_at"`   // null when nothing is owed or all is paid
 	LongStopAt     time.Time     `json:"long_stop_at"`
 	Challenge      *Challenge    `json:"challenge"` // the newest; null without one

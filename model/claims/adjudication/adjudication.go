@@ -199,13 +199,14 @@ func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRo
 		return adj.decideClaim(p, row, det, d)
 	}
 	adj.BumpVersion(&row.RowHeader)
-	return adj.recordEvent(row, det, event.ClaimUpdated, "The source revised its values.", map[string]any{"determination": det.Body})
+	return adj.recordEvent(row, det, event.ClaimUpdated, "A source reported or revised its values.", map[string]any{"determination": det.Body})
 }
 
-// hasNewSourceVersion reports whether the source changed its values since the claim's
-// determination. A second pass over the same facts changes nothing.
+// hasNewSourceVersion reports whether a source changed its values, or another one reported,
+// since the claim's determination. A second pass over the same facts changes nothing.
 func (adj *adjudication) hasNewSourceVersion(row *claims.ClaimRow) bool {
-	return adj.claimDeterminations[*row.DeterminationID].Body.SourceVersion != adj.facts.SourceVersion
+	was, now := adj.claimDeterminations[*row.DeterminationID].Body, adj.results[row.PolicyID]
+	return was.SourceVersion != adj.facts.SourceVersion || now != nil && !now.HasReadingsOf(was.Measurement)
 }
 
 // evaluateTrigger evaluates the trigger for a policy without the days that were already

@@ -76,8 +76,11 @@ func (in *DecisionRequest) validate(claim *claims.ClaimRow, now time.Time) []app
 	requireAmount(&v, in, claim)
 	requireReasons(&v, in, claim)
 	audit.RequireNote(&v, in.Note, "/note")
-	if in.Message != nil {
+	switch {
+	case in.Message != nil:
 		claims.RequireMessage(&v, *in.Message, "/message")
+	case lacksSources(claim) && in.Outcome != claims.ClaimDeferred:
+		v.Require(false, "/message", "required", "The sources of the terms gave no result: tell the partner by which evidence you determine, and where it can be read.")
 	}
 	switch at := in.NextReviewAt; {
 	case in.Outcome != claims.ClaimDeferred:
@@ -94,7 +97,7 @@ func requireAmount(v *apperr.Validator, in *DecisionRequest, claim *claims.Claim
 	switch {
 	case in.Outcome != claims.ClaimApproved:
 		v.Require(in.Amount == nil, "/amount", "not_allowed", "Only an approval has an amount.")
-	case claim.Origin == claims.OriginTrigger && !isReopened(claim):
+	case claim.Origin == claims.OriginTrigger && !isDeterminedByOperator(claim):
 		v.Require(in.Amount == nil, "/amount", "not_allowed", "The determination sets the amount of a claim of origin trigger; leave it out.")
 	case in.Amount == nil && claim.Origin == claims.OriginTrigger:
 	case in.Amount == nil:
@@ -105,10 +108,15 @@ func requireAmount(v *apperr.Validator, in *DecisionRequest, claim *claims.Claim
 	}
 }
 
-// isReopened reports whether an accepted challenge reopened the claim. An operator then
-// determines the amount by the evidence.
-func isReopened(claim *claims.ClaimRow) bool {
-	return slices.Contains(claim.ReasonCodes, string(claims.ReasonChallengeAccepted))
+// isDeterminedByOperator reports whether an operator determines the amount by evidence: an
+// accepted challenge reopened the claim, or the sources of the terms gave no result and the
+// fallback is an operator.
+func isDeterminedByOperator(claim *claims.ClaimRow) bool {
+	return slices.Contains(claim.ReasonCodes, string(claims.ReasonChallengeAccepted)) || lacksSources(claim)
+}
+
+func lacksSources(claim *claims.ClaimRow) bool {
+	return slices.Contains(claim.ReasonCodes, string(claims.ReasonSourcesDisagree))
 }
 
 func requireReasons(v *apperr.Validator, in *DecisionRequest, claim *claims.ClaimRow) {

@@ -1,7 +1,7 @@
 // Package adjudication opens claims for occurrences and decides them.
 //
-// Evaluate finds the policies that a version of an occurrence may affect (match.go,
-// match_candidates.go) and writes them as slices (matching.go). A worker takes a slice and
+// Evaluate finds the policies that a version of an occurrence may affect (package candidates,
+// match.go) and writes them as slices (matching.go). A worker takes a slice and
 // decides it in one transaction (match_slice.go): for each policy it computes the trigger,
 // opens a claim and approves, defers or declines it. Decide is the decision of an operator.
 // The order of the rules is in rules.Decide of model/internal/rules; decision_facts.go and

@@ -6,6 +6,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/claims/candidates"
 	"parapet/model/hazard/occurrence"
 )
 
@@ -20,7 +21,7 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 		return "", err
 	}
 	var lines []string
-	err = s.DB.NewRaw("explain ?", newCandidateQuery(s.DB, happened)).Scan(ctx, &lines)
+	err = s.DB.NewRaw("explain ?", candidates.NewQuery(s.DB, happened)).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
 

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/claims/candidates"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
@@ -44,7 +45,7 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 	if err != nil {
 		return err
 	}
-	candidates, err := FindCandidates(ctx, s.DB, occurrences)
+	found, err := candidates.Find(ctx, s.DB, occurrences)
 	if err != nil {
 		return err
 	}
@@ -53,7 +54,7 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 		except = excludeSliced
 	}
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
-		written, err = s.startMatchings(ctx, tx, occurrences, candidates, except)
+		written, err = s.startMatchings(ctx, tx, occurrences, found, except)
 		if err == nil && job.After == "" {
 			err = enqueueWaitingClaims(ctx, tx, occurrences)
 		}
@@ -65,7 +66,7 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 	if err != nil {
 		return err
 	}
-	if len(candidates) == 0 {
+	if len(found) == 0 {
 		return nil
 	}
 	return s.decideInline(ctx, ids, written)

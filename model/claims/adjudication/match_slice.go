@@ -196,7 +196,7 @@ func decideSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
 	if err != nil {
 		return err
 	}
-	if err := reached.save(ctx, tx, slice); err != nil {
+	if err := reached.Save(ctx, tx, slice.OccurrenceID, slice.Version, slice.Number); err != nil {
 		return err
 	}
 	if len(hits) > 0 {

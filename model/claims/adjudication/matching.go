@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/claims/watches"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 )
@@ -36,7 +37,7 @@ const (
 )
 
 // startMatchings writes the slices of the candidates of occurrences and enqueues the jobs
-// that decide them. Unless it excludes none, the candidates are those that FindCandidates
+// that decide them. Unless it excludes none, the candidates are those that candidates.Find
 // found, and it ends the slices of older versions: what the newest version affects and
 // what waits is among the candidates. It returns the number of slices written.
 func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence, candidates map[uuid.UUID][]uuid.UUID, except exclusion) (int, error) {
@@ -217,5 +218,9 @@ func completeMatchings(ctx context.Context, tx *store.Tx, occurrences []uuid.UUI
 	if err := q.Returning("occurrence_id, version").Scan(ctx, &completed); err != nil {
 		return fmt.Errorf("complete matchings: %w", err)
 	}
-	return announceWatches(ctx, tx, completed)
+	var keys sliceKeys
+	for _, matching := range completed {
+		keys.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
+	}
+	return watches.Announce(ctx, tx, keys.occurrences, keys.versions)
 }

@@ -7,6 +7,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/claims"
+	"parapet/model/claims/adjudication"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -137,6 +139,27 @@ func TestSilentSourceLeadsToFallbackAndLongStop(t *testing.T) {
 		require.Equal(t, []string{want[1]}, claim.Decision.ReasonCodes, fallback)
 		require.Equal(t, map[string]string{"operator": "deferred", "next_rank": "approved", "none": "declined"}[fallback], claim.Status)
 	}
+}
+
+// An operator determines by evidence when the sources gave no result, and says which.
+func TestOperatorDeterminesByEvidence(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := bindMeasured(b, 1001, twoAgree, "operator")
+	b.AdvanceClock(time.Hour)
+	at := b.Now().Add(-time.Minute)
+	reportBy(b, "emsc", "6.6", at, 1)
+	sweepAt(b, at.Add(24*time.Hour+time.Minute))
+	claim := b.OnlyClaim(policy)
+	require.NoError(t, b.Service.Measured.Attach(t.Context(), b.Acme, claim))
+	require.Equal(t, claim.Decision.NextReviewAt, claim.MeasurementState.DecisionDueAt)
+	decide := adjudication.DecisionRequest{ClaimID: claim.ID, Outcome: claims.ClaimApproved, Amount: &wire.Money{Amount: 3_000_000, Currency: "USD"}}
+	_, err := b.Service.Adjudication.Decide(t.Context(), b.Operator, decide)
+	require.Equal(t, "/message", modeltest.DomainError(t, err).Fields[0].Pointer)
+	decide.Message = new("The accelerometer of the city hall recorded it: https://example.org/record.")
+	decided, err := b.Service.Adjudication.Decide(t.Context(), b.Operator, decide)
+	require.NoError(t, err)
+	require.Equal(t, int64(3_000_000), decided.Amount.Amount)
 }
 
 // A report after the decision is late: it changes nothing, whatever it says.

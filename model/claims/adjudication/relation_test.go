@@ -33,8 +33,12 @@ func relate(t *testing.T, b *modeltest.Bundle, same bool, event, other string) {
 	t.Helper()
 	in := occurrence.RelationRequest{OccurrenceID: occurrenceOf(t, b, event), OtherID: occurrenceOf(t, b, other), Reason: "The agencies' bulletins say so."}
 	decide := map[bool]func() (*wire.OccurrenceRelation, error){
-		true:  func() (*wire.OccurrenceRelation, error) { return b.Service.Occurrences.Merge(t.Context(), b.Operator, in) },
-		false: func() (*wire.OccurrenceRelation, error) { return b.Service.Occurrences.Split(t.Context(), b.Operator, in) },
+		true: func() (*wire.OccurrenceRelation, error) {
+			return b.Service.Occurrences.Merge(t.Context(), b.Operator, in)
+		},
+		false: func() (*wire.OccurrenceRelation, error) {
+			return b.Service.Occurrences.Split(t.Context(), b.Operator, in)
+		},
 	}[same]
 	relation, err := decide()
 	require.NoError(t, err)

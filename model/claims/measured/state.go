@@ -44,6 +44,7 @@ type claimState struct {
 	Status           claims.ClaimStatus
 	ReasonCodes      []string `bun:",array"`
 	DecidedAt        *time.Time
+	NextReviewAt     *time.Time
 	Terms            trigger.Measurement `bun:"type:json"`
 	Kind             hazard.Kind
 	LastAt           time.Time
@@ -61,7 +62,7 @@ type claimState struct {
 // Claims without an occurrence and those of policies without a measurement have none.
 func LoadStates(ctx context.Context, db bun.IDB, caller actor.Actor, now time.Time, ids []uuid.UUID) (map[uuid.UUID]*wire.MeasurementState, error) {
 	var rows []claimState
-	q := db.NewSelect().Model((*claims.ClaimRow)(nil)).ColumnExpr("c.id, c.policy_id, c.status, c.reason_codes, c.decided_at").
+	q := db.NewSelect().Model((*claims.ClaimRow)(nil)).ColumnExpr("c.id, c.policy_id, c.status, c.reason_codes, c.decided_at, c.next_review_at").
 		ColumnExpr("p.cover::json->'measurement' as terms, oc.id as occurrence_id, oc.kind, oc.last_at, oc.updated_at as reported_at, dc.source as determined_source, d.body as determined").
 		ColumnExpr("ch.status as challenge_status, ch.opened_at as challenge_opened_at, ch.decided_at as challenge_decided_at, ch.reason_codes as challenge_reasons").
 		Join("join policies p on p.id = c.policy_id and p.partner = c.partner").
@@ -222,11 +223,14 @@ func (s *claimState) statusOf(rank, selected int, readings []measurement.Reading
 }
 
 // setDueTimes sets when a decision and a payout are due. The terms name no time between a
-// decision and its payout, so that both are due together.
+// decision and its payout, so that both are due together. A claim that waits for an
+// operator, for evidence or for the end of a growing occurrence is decided at its review.
 func (s *claimState) setDueTimes(state *wire.MeasurementState, outcome measurement.Outcome) {
 	switch {
 	case !s.isDecided() && outcome.State == measurement.Waiting:
 		state.DecisionDueAt, state.PayoutDueAt = &outcome.DueAt, &outcome.DueAt
+	case !s.isDecided():
+		state.DecisionDueAt, state.PayoutDueAt = s.NextReviewAt, s.NextReviewAt
 	case s.Status == claims.ClaimApproved:
 		state.PayoutDueAt = s.DecidedAt
 	}

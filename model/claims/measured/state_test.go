@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard"
+	registered "parapet/model/hazard/sources"
 	"parapet/model/hazard/trigger"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
@@ -72,6 +74,22 @@ func TestStateOfOneSource(t *testing.T) {
 	require.Nil(t, approval.MeasurementState)
 }
 
+// waitingFor returns how many policies wait for sources.
+func waitingFor(t *testing.T, b *modeltest.Bundle, names ...string) map[string]int64 {
+	t.Helper()
+	waiting := map[string]int64{}
+	for _, name := range names {
+		_, err := b.Service.Sources.Register(t.Context(), b.Operator, registered.Request{Name: name, Perils: []hazard.Peril{trigger.Earthquake}})
+		require.NoError(t, err)
+		found, err := b.Service.Sources.Get(t.Context(), b.Acme, name)
+		require.NoError(t, err)
+		if found.PoliciesWaiting > 0 {
+			waiting[name] = found.PoliciesWaiting
+		}
+	}
+	return waiting
+}
+
 const bestOfThree = `measurement:
   sources:
     - {source: usgs, stage: final}
@@ -101,6 +119,7 @@ func TestStateOfSeveralSources(t *testing.T) {
 	report("emsc", "6.4")
 	_, state := stateOf(t, b, policy)
 	require.Equal(t, []string{"usgs waiting", "emsc reported 6.4", "jma waiting"}, sources(state))
+	require.Equal(t, map[string]int64{"usgs": 1, "jma": 1}, waitingFor(t, b, "usgs", "emsc", "jma"))
 	require.Nil(t, state.SelectedSource)
 	require.WithinDuration(t, at.AddDate(0, 0, 1), *state.DecisionDueAt, 0)
 	require.WithinDuration(t, at.AddDate(0, 0, 10), state.LongStopAt, 0)

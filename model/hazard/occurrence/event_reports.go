@@ -53,11 +53,11 @@ func LoadReports(ctx context.Context, db bun.IDB, row *OccurrenceRow, facts trig
 	if err != nil {
 		return nil, err
 	}
-	related, err := LoadRelations(ctx, db, []uuid.UUID{row.ID})
+	related, err := LoadRelations(ctx, db, append([]uuid.UUID{row.ID}, others[row.ID]...))
 	if err != nil {
 		return nil, err
 	}
-	found := newEvent(LoadedOccurrence{row, facts}, loaded, related[row.ID])
+	found := newEvent(LoadedOccurrence{row, facts}, loaded, related)
 	return found, loadStageTimes(ctx, db, found)
 }
 
@@ -76,7 +76,7 @@ func LoadEvents(ctx context.Context, db bun.IDB, ids []uuid.UUID, others map[uui
 	for _, o := range loaded {
 		byID[o.Row.ID] = o
 	}
-	related, err := LoadRelations(ctx, db, ids)
+	related, err := LoadRelations(ctx, db, all)
 	if err != nil {
 		return nil, err
 	}
@@ -92,26 +92,37 @@ func LoadEvents(ctx context.Context, db bun.IDB, ids []uuid.UUID, others map[uui
 				near = append(near, o)
 			}
 		}
-		events[id] = newEvent(own, near, related[id])
+		events[id] = newEvent(own, near, related)
 	}
 	return events, loadStageTimes(ctx, db, slices.Collect(maps.Values(events))...)
 }
 
 // newEvent selects the reports of an event by source. related are the decisions of
-// operators: they count more than times and places.
-func newEvent(own LoadedOccurrence, others []LoadedOccurrence, related map[uuid.UUID]bool) map[string]*Report {
+// operators: they count more than times and places. Of two reports that an operator split
+// the one that comes first counts.
+func newEvent(own LoadedOccurrence, others []LoadedOccurrence, related map[uuid.UUID]map[uuid.UUID]bool) map[string]*Report {
 	found := map[string]*Report{own.Row.Source: {LoadedOccurrence: own}}
 	for i := range others {
 		o := &others[i]
-		same, decided := related[o.Row.ID]
-		if o.Row.Source == own.Row.Source || decided && !same || !decided && !isOneEvent(own.Row.Kind.Rules().Duplicates, own.Facts, o.Facts) {
+		same, decided := related[own.Row.ID][o.Row.ID]
+		if o.Row.Source == own.Row.Source || isSplitFrom(related[o.Row.ID], found) || !decided && !isOneEvent(own.Row.Kind.Rules().Duplicates, own.Facts, o.Facts) {
 			continue
 		}
-		if have := found[o.Row.Source]; have == nil || same || !related[have.Row.ID] && isCloser(own.Row, o.Row, have.Row) {
+		if have := found[o.Row.Source]; have == nil || same || !related[own.Row.ID][have.Row.ID] && isCloser(own.Row, o.Row, have.Row) {
 			found[o.Row.Source] = &Report{LoadedOccurrence: *o}
 		}
 	}
 	return found
+}
+
+// isSplitFrom reports whether an operator split an occurrence from one of the reports.
+func isSplitFrom(related map[uuid.UUID]bool, reports map[string]*Report) bool {
+	for _, r := range reports {
+		if same, decided := related[r.Row.ID]; decided && !same {
+			return true
+		}
+	}
+	return false
 }
 
 // otherSourcesQuery finds the occurrences of other sources that overlap occurrences in

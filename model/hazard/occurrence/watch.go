@@ -1,8 +1,6 @@
 package occurrence
 
 import (
-	"fmt"
-
 	"github.com/google/uuid"
 
 	"parapet/model/kernel/event"
@@ -20,11 +18,7 @@ type Watch struct {
 
 // Announce records the event occurrence.watch for the partner.
 func (w *Watch) Announce(tx *store.Tx, row *OccurrenceRow) error {
-	data, err := wire.Encode(wire.OccurrenceWatch{Object: row.toRecord(), Covers: w.Covers})
-	if err != nil {
-		return fmt.Errorf("write event: %w", err)
-	}
 	subject := store.RowHeader{ID: row.ID, Partner: w.Partner, Version: row.Version}
-	_, err = tx.AppendEventData(event.OccurrenceWatch, &subject, store.ResourceOccurrence, data)
+	_, err := tx.AppendEventData(event.OccurrenceWatch, &subject, store.ResourceOccurrence, wire.OccurrenceWatch{Object: row.toRecord(), Covers: w.Covers})
 	return err
 }

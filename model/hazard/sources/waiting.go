@@ -16,14 +16,19 @@ import (
 const waitingTTL = 5 * time.Second
 
 // waitingQuery counts the policies that wait for each source: for its final report, or for
-// days that are missing. Claims that wait for evidence which an operator asked for do not
+// days that are missing. Of several sources those count that have not reported the stage
+// that the terms ask for. Claims that wait for evidence which an operator asked for do not
 // count: their trigger was met.
-const waitingQuery = `select oc.source as name, count(distinct c.policy_id) as waiting
-from claims c join occurrences oc on oc.id = c.occurrence_id
+const waitingQuery = `select w.name, count(distinct c.policy_id) as waiting
+from claims c join occurrences oc on oc.id = c.occurrence_id join policies p on p.id = c.policy_id and p.partner = c.partner
+	join determinations d on d.id = c.determination_id and d.partner = c.partner
+	cross join lateral (select oc.source as name where json_array_length(p.cover::json->'measurement'->'sources') > 1 is not true
+		union all select terms->>'source' from json_array_elements(p.cover::json->'measurement'->'sources') terms
+		where json_array_length(p.cover::json->'measurement'->'sources') > 1 and not exists (select from json_array_elements(d.body->'measurement'->'sources') r
+			where r->>'source' = terms->>'source' and r->>'counted_at' is not null)) w
 where c.status = 'deferred' and (?0 = '' or c.partner = ?0) and (c.reason_codes = array['source_preliminary']
-	or c.reason_codes = array['evidence_needed'] and oc.station is not null
-		and exists (select from determinations d where d.id = c.determination_id and d.partner = c.partner and not d.met))
-group by oc.source`
+	or c.reason_codes = array['evidence_needed'] and oc.station is not null and not d.met)
+group by 1`
 
 // waitingCounts is the last count for each partner; all partners for an empty one.
 type waitingCounts struct {

@@ -12,6 +12,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/claims/adjudication"
+	"parapet/model/claims/candidates"
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/underwriting"
@@ -109,7 +110,7 @@ func (all scenarios) findCandidatesByLocation(ctx context.Context, db bun.IDB) (
 		}
 		looked[i] = occurrence.LoadedOccurrence{Row: &row, Facts: sc.Facts}
 	}
-	return adjudication.FindCandidates(ctx, db, looked)
+	return candidates.Find(ctx, db, looked)
 }
 
 // findCandidatesAtStations returns the policies at the scenarios' stations.

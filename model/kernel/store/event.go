@@ -4,7 +4,6 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -35,16 +34,21 @@ type EventRow struct {
 // AppendEvent records an event about a row, with its public record as it is now. Callers
 // record events in the order of cause and effect.
 func (tx *Tx) AppendEvent(kind event.Type, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
-	text, err := wire.Encode(public)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	return tx.AppendEventData(kind, subject, object, slices.Concat([]byte(`{"object":`), text, []byte(`}`)))
+	return tx.AppendEventData(kind, subject, object, eventData{public})
+}
+
+// eventData is the data of an event.
+type eventData struct {
+	Object any `json:"object"`
 }
 
 // AppendEventData is AppendEvent with all members of data; one of them is object.
-func (tx *Tx) AppendEventData(kind event.Type, subject *RowHeader, object ResourceType, data []byte) (uuid.UUID, error) {
+func (tx *Tx) AppendEventData(kind event.Type, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
 	if err := kind.CheckSubject(object.Name); err != nil {
+		return uuid.Nil, err
+	}
+	data, err := wire.Encode(public)
+	if err != nil {
 		return uuid.Nil, err
 	}
 	hash := sha256.Sum256(data)

@@ -1,4 +1,4 @@
-package adjudication
+package candidates
 
 import (
 	"context"
@@ -44,9 +44,9 @@ const (
 // definitionAtStation is a definition of occurrences together with a station.
 type definitionAtStation struct{ station, definition string }
 
-// findStationCandidates returns the policies that occurrences at stations may pay, by
+// findAtStations returns the policies that occurrences at stations may pay, by
 // occurrence.
-func findStationCandidates(ctx context.Context, db bun.IDB, occurrences []occurrence.LoadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
+func findAtStations(ctx context.Context, db bun.IDB, occurrences []occurrence.LoadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
 	counted, err := loadSummedDays(ctx, db, occurrences)
 	if err != nil {
 		return nil, err

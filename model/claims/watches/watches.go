@@ -1,4 +1,9 @@
-package adjudication
+// Package watches announces the covers that preliminary readings put within reach: slices
+// of a matching count them, and a complete matching announces them by the event
+// occurrence.watch.
+//
+// It has no states. Its callers lock the matching. Start reading at watches.go.
+package watches
 
 import (
 	"context"
@@ -11,27 +16,26 @@ import (
 	"parapet/model/kernel/store"
 )
 
-// figureKey is whose policies a figure of a slice counts.
-type figureKey struct{ partner, currency string }
+// Key is whose policies a figure of a slice counts.
+type Key struct{ Partner, Currency string }
 
-// coversInReach are the numbers of policies of a slice that preliminary readings may come
-// to pay.
-type coversInReach map[figureKey]int
+// Counts are the numbers of policies of a slice that preliminary readings may come to pay.
+type Counts map[Key]int
 
-// save keeps the numbers until the matching is complete. A slice without figures repeats
-// policies of another one.
-func (c coversInReach) save(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
+// Save keeps the numbers of a slice until the matching is complete. A slice without figures
+// repeats policies of another one.
+func (c Counts) Save(ctx context.Context, tx *store.Tx, occurrenceID uuid.UUID, version int64, number int) error {
 	if len(c) == 0 {
 		return nil
 	}
 	var partners, currencies []string
 	var counts []int
 	for key, count := range c {
-		partners, currencies, counts = append(partners, key.partner), append(currencies, key.currency), append(counts, count)
+		partners, currencies, counts = append(partners, key.Partner), append(currencies, key.Currency), append(counts, count)
 	}
 	_, err := tx.NewRaw(`update matching_figures mf set within_reach = least(u.covers, mf.candidates) from unnest(?::text[], ?::text[], ?::integer[]) as u (partner, currency, covers)
 		where mf.occurrence_id = ? and mf.version = ? and mf.number = ? and mf.partner = u.partner and mf.currency = u.currency`,
-		pgdialect.Array(partners), pgdialect.Array(currencies), pgdialect.Array(counts), slice.OccurrenceID, slice.Version, slice.Number).Exec(ctx)
+		pgdialect.Array(partners), pgdialect.Array(currencies), pgdialect.Array(counts), occurrenceID, version, number).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("count covers within reach: %w", err)
 	}
@@ -47,18 +51,15 @@ group by 1, 2 having sum(mf.within_reach) > 0 order by 1, 2
 on conflict (occurrence_id, partner) do update set covers = excluded.covers where excluded.covers >= 2 * w.covers
 returning occurrence_id, partner, covers`
 
-// announceWatches records occurrence.watch for the partners whose covers came within reach
-// of completed matchings: one event, and another when the number has doubled.
-func announceWatches(ctx context.Context, tx *store.Tx, completed []MatchingRow) error {
-	if len(completed) == 0 {
+// Announce records occurrence.watch for the partners whose covers came within reach of
+// versions of occurrences whose matchings are complete: one event, and another when the
+// number has doubled.
+func Announce(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID, versions []int64) error {
+	if len(occurrences) == 0 {
 		return nil
 	}
-	var keys sliceKeys
-	for _, matching := range completed {
-		keys.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
-	}
 	var watches []occurrence.Watch
-	if err := tx.NewRaw(watchesQuery, keys.args()[:2]...).Scan(ctx, &watches); err != nil {
+	if err := tx.NewRaw(watchesQuery, pgdialect.Array(occurrences), pgdialect.Array(versions)).Scan(ctx, &watches); err != nil {
 		return fmt.Errorf("count covers within reach: %w", err)
 	}
 	rows := make(map[uuid.UUID]*occurrence.OccurrenceRow)
