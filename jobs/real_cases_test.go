@@ -55,7 +55,7 @@ var realCases = []realCase{
 	{
 		file: "hualien-2018.json", product: "quake-circle",
 		terms:  modeltest.Context{"location": map[string]any{"latitude": 23.98, "longitude": 121.61}, "radius_km": 50, "term": "P365D"},
-		source: feed.SourceUSGS, event: "us1000chhc", first: "2018-02-06T15:50:43Z", wait: time.Hour,
+		source: feed.SourceUSGS, event: "us1000chhc", first: "2018-02-06T15:50:42Z", wait: time.Hour,
 		index: "6.4", occurred: "2018-02-06T15:50", distanceKM: 22, factor: "0.2",
 	},
 }

@@ -13,6 +13,7 @@ import (
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/reports"
 	"parapet/model/hazard/sources"
 	"parapet/model/insight/portfolio"
 	"parapet/model/insight/progress"
@@ -81,6 +82,7 @@ type Service struct {
 	Policies       *underwriting.Service
 	Sources        *sources.Service
 	Occurrences    *occurrence.Service
+	Reports        *reports.Service
 	Claims         *claims.Service
 	Measured       *measured.Service
 	Challenges     *challenge.Service
@@ -128,6 +130,7 @@ func New(c Config) (*Service, error) {
 		Policies:       underwriting.New(s),
 		Sources:        sources.New(s),
 		Occurrences:    occurrence.New(s),
+		Reports:        reports.New(s),
 		Claims:         claims.New(s),
 		Measured:       measured.New(s),
 		Challenges:     challenge.New(s),

@@ -3,14 +3,14 @@ package node
 import (
 	"context"
 
-	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/reports"
 	"parapet/model/kernel/actor"
 	"parapet/model/wire"
 )
 
 // RelateOccurrencesInput is the input of MergeOccurrences and SplitOccurrences.
 type RelateOccurrencesInput struct {
-	occurrence.RelationRequest
+	reports.RelationRequest
 	ClientMutationID *string
 }
 
@@ -23,15 +23,15 @@ type RelateOccurrencesPayload struct {
 
 // MergeOccurrences decides that two occurrences are one event.
 func (r *Reader) MergeOccurrences(ctx context.Context, in RelateOccurrencesInput) (*RelateOccurrencesPayload, error) {
-	return r.relateOccurrences(ctx, in, r.Service.Occurrences.Merge)
+	return r.relateOccurrences(ctx, in, r.Service.Reports.Merge)
 }
 
 // SplitOccurrences decides that two occurrences are two events.
 func (r *Reader) SplitOccurrences(ctx context.Context, in RelateOccurrencesInput) (*RelateOccurrencesPayload, error) {
-	return r.relateOccurrences(ctx, in, r.Service.Occurrences.Split)
+	return r.relateOccurrences(ctx, in, r.Service.Reports.Split)
 }
 
-func (r *Reader) relateOccurrences(ctx context.Context, in RelateOccurrencesInput, decide func(context.Context, actor.Actor, occurrence.RelationRequest) (*wire.OccurrenceRelation, error)) (*RelateOccurrencesPayload, error) {
+func (r *Reader) relateOccurrences(ctx context.Context, in RelateOccurrencesInput, decide func(context.Context, actor.Actor, reports.RelationRequest) (*wire.OccurrenceRelation, error)) (*RelateOccurrencesPayload, error) {
 	relation, err := runMutation(ctx, r, in.ClientMutationID, in.RelationRequest, decide)
 	if err != nil {
 		return nil, err

@@ -23,6 +23,7 @@ var subdomains = []string{
 	"model/underwriting",
 	"model/hazard/summary",
 	"model/hazard/occurrence",
+	"model/hazard/reports",
 	"model/claims",
 	"model/claims/measured",
 	"model/claims/candidates",

@@ -11,6 +11,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/reports"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/underwriting"
@@ -92,7 +93,7 @@ func (adj *adjudication) loadOccurrenceIDs(ctx context.Context) error {
 	for _, row := range adj.events {
 		event = append(event, row.ID)
 	}
-	related, err := occurrence.LoadRelations(ctx, adj.Tx, event)
+	related, err := reports.LoadRelations(ctx, adj.Tx, event)
 	if err != nil {
 		return err
 	}

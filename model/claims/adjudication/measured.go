@@ -13,6 +13,7 @@ import (
 	"parapet/model/claims/measured"
 	"parapet/model/hazard/measurement"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/reports"
 	"parapet/model/hazard/trigger"
 	"parapet/model/internal/rules"
 	"parapet/model/kernel/event"
@@ -26,10 +27,10 @@ import (
 // decide.
 type measuredEvent struct {
 	tx       *store.Tx
-	reports  map[string]*occurrence.Report     // by source
+	reports  map[string]*reports.Report        // by source
 	rows     []*occurrence.OccurrenceRow       // of all reports
 	first    *occurrence.OccurrenceRow         // the report that was recorded first: claims are for it
-	decided  map[uuid.UUID]*occurrence.Report  // by policy: the report that its approved claim was decided by
+	decided  map[uuid.UUID]*reports.Report     // by policy: the report that its approved claim was decided by
 	outcomes map[uuid.UUID]measurement.Outcome // by policy
 	results  map[uuid.UUID]*wire.MeasurementResult
 	anyMet   map[uuid.UUID]bool // by policy: a named source's report meets the trigger
@@ -64,16 +65,16 @@ func adjudicateMeasured(ctx context.Context, tx *store.Tx, occ *occurrence.Occur
 
 // newMeasuredEvent reads what the sources report of the event of an occurrence.
 func newMeasuredEvent(ctx context.Context, tx *store.Tx, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, policies []*underwriting.PolicyRow) (*measuredEvent, error) {
-	reports, err := occurrence.LoadReports(ctx, tx, occ, facts)
+	found, err := reports.Load(ctx, tx, occ, facts)
 	if err != nil {
 		return nil, err
 	}
 	e := &measuredEvent{
-		tx: tx, reports: reports, first: occ, decided: make(map[uuid.UUID]*occurrence.Report),
+		tx: tx, reports: found, first: occ, decided: make(map[uuid.UUID]*reports.Report),
 		outcomes: make(map[uuid.UUID]measurement.Outcome), results: make(map[uuid.UUID]*wire.MeasurementResult), anyMet: make(map[uuid.UUID]bool),
 	}
 	var ids []uuid.UUID
-	for _, r := range reports {
+	for _, r := range found {
 		e.rows, ids = append(e.rows, r.Row), append(ids, r.Row.ID)
 		if bytes.Compare(r.Row.ID[:], e.first.ID[:]) < 0 {
 			e.first = r.Row
@@ -84,7 +85,7 @@ func newMeasuredEvent(ctx context.Context, tx *store.Tx, occ *occurrence.Occurre
 		return nil, fmt.Errorf("read decided reports: %w", err)
 	}
 	for _, row := range decided {
-		for _, r := range reports {
+		for _, r := range found {
 			if r.Row.ID == row.OccurrenceID {
 				e.decided[row.PolicyID] = r
 			}

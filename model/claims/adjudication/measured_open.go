@@ -9,6 +9,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/reports"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -69,7 +70,7 @@ func enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurrences []occur
 		}
 		margin := o.Row.Kind.Rules().Duplicates.Time
 		var waiting []struct{ OccurrenceID, PolicyID uuid.UUID }
-		err := tx.NewRaw(waitingClaimsQuery, o.Row.ID, (margin+occurrence.EventWindow).Seconds(), margin.Seconds()).Scan(ctx, &waiting)
+		err := tx.NewRaw(waitingClaimsQuery, o.Row.ID, (margin+reports.EventWindow).Seconds(), margin.Seconds()).Scan(ctx, &waiting)
 		if err != nil {
 			return fmt.Errorf("find claims that wait for a source: %w", err)
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/reports"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
@@ -31,13 +32,13 @@ func occurrenceOf(t *testing.T, b *modeltest.Bundle, event string) string {
 // relate merges or splits the occurrences of two events, and runs the jobs.
 func relate(t *testing.T, b *modeltest.Bundle, same bool, event, other string) {
 	t.Helper()
-	in := occurrence.RelationRequest{OccurrenceID: occurrenceOf(t, b, event), OtherID: occurrenceOf(t, b, other), Reason: "The agencies' bulletins say so."}
+	in := reports.RelationRequest{OccurrenceID: occurrenceOf(t, b, event), OtherID: occurrenceOf(t, b, other), Reason: "The agencies' bulletins say so."}
 	decide := map[bool]func() (*wire.OccurrenceRelation, error){
 		true: func() (*wire.OccurrenceRelation, error) {
-			return b.Service.Occurrences.Merge(t.Context(), b.Operator, in)
+			return b.Service.Reports.Merge(t.Context(), b.Operator, in)
 		},
 		false: func() (*wire.OccurrenceRelation, error) {
-			return b.Service.Occurrences.Split(t.Context(), b.Operator, in)
+			return b.Service.Reports.Split(t.Context(), b.Operator, in)
 		},
 	}[same]
 	relation, err := decide()
@@ -124,18 +125,18 @@ func TestRelationsOfOccurrencesAreValidated(t *testing.T) {
 	b.Observe(modeltest.Quake("us2", b.Now(), modeltest.Epicentre, "6.2"))
 	modeltest.ObserveFix(b, "AL01", "70", "final")
 	first, second, storm := occurrenceOf(t, b, "us1"), occurrenceOf(t, b, "us2"), occurrenceOf(t, b, "AL01")
-	for pointer, in := range map[string]occurrence.RelationRequest{
+	for pointer, in := range map[string]reports.RelationRequest{
 		"/reason":   {OccurrenceID: first, OtherID: second, Reason: ""},
 		"/reason ":  {OccurrenceID: first, OtherID: second, Reason: strings.Repeat("x", 1001)},
 		"/other_id": {OccurrenceID: first, OtherID: first, Reason: "x"}, "/other_id ": {OccurrenceID: first, OtherID: storm, Reason: "x"},
 	} {
-		_, err := b.Service.Occurrences.Merge(t.Context(), b.Operator, in)
+		_, err := b.Service.Reports.Merge(t.Context(), b.Operator, in)
 		e := modeltest.DomainError(t, err)
 		require.Equal(t, apperr.CodeValidationFailed, e.Code, pointer)
 		require.Equal(t, strings.TrimSpace(pointer), e.Fields[0].Pointer)
 	}
-	_, err := b.Service.Occurrences.Split(t.Context(), b.Acme, occurrence.RelationRequest{OccurrenceID: first, OtherID: second, Reason: "x"})
+	_, err := b.Service.Reports.Split(t.Context(), b.Acme, reports.RelationRequest{OccurrenceID: first, OtherID: second, Reason: "x"})
 	require.Equal(t, apperr.CodeInsufficientScope, modeltest.DomainError(t, err).Code)
-	_, err = b.Service.Occurrences.Split(t.Context(), b.Operator, occurrence.RelationRequest{OccurrenceID: "occ_x", OtherID: second, Reason: "x"})
+	_, err = b.Service.Reports.Split(t.Context(), b.Operator, reports.RelationRequest{OccurrenceID: "occ_x", OtherID: second, Reason: "x"})
 	require.Equal(t, apperr.CodeNotFound, modeltest.DomainError(t, err).Code)
 }

@@ -5,6 +5,7 @@ import (
 
 	"parapet/model/hazard/measurement"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/reports"
 	"parapet/model/hazard/trigger"
 	"parapet/model/underwriting"
 )
@@ -31,7 +32,7 @@ func GrowthEnd(p *underwriting.PolicyRow, row *occurrence.OccurrenceRow, facts t
 
 // NewReading evaluates the report of one source alone, for a policy that several sources
 // decide. rank is that of the source in the policy's terms.
-func NewReading(p *underwriting.PolicyRow, rank int, report *occurrence.Report, now time.Time) measurement.Reading {
+func NewReading(p *underwriting.PolicyRow, rank int, report *reports.Report, now time.Time) measurement.Reading {
 	r := measurement.Reading{
 		Rank: rank, EndedAt: report.Row.EndedAt(),
 		Determination: trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, report.Facts),

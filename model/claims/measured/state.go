@@ -15,6 +15,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/hazard/measurement"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/hazard/reports"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
@@ -89,12 +90,12 @@ func LoadStates(ctx context.Context, db bun.IDB, caller actor.Actor, now time.Ti
 
 // loadEvents reads the reports of the claims' events that have several sources, in the
 // terms or in fact, with the policies that they are evaluated for.
-func loadEvents(ctx context.Context, db bun.IDB, caller actor.Actor, rows []claimState) (map[uuid.UUID]*underwriting.PolicyRow, map[uuid.UUID]map[string]*occurrence.Report, error) {
+func loadEvents(ctx context.Context, db bun.IDB, caller actor.Actor, rows []claimState) (map[uuid.UUID]*underwriting.PolicyRow, map[uuid.UUID]map[string]*reports.Report, error) {
 	var occurrences []uuid.UUID
 	for i := range rows {
 		occurrences = append(occurrences, rows[i].OccurrenceID)
 	}
-	others, err := occurrence.FindOtherSources(ctx, db, occurrences)
+	others, err := reports.FindOtherSources(ctx, db, occurrences)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -108,7 +109,7 @@ func loadEvents(ctx context.Context, db bun.IDB, caller actor.Actor, rows []clai
 	if len(needed) == 0 {
 		return nil, nil, nil
 	}
-	events, err := occurrence.LoadEvents(ctx, db, slices.Collect(maps.Keys(needed)), others)
+	events, err := reports.LoadEvents(ctx, db, slices.Collect(maps.Keys(needed)), others)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -124,10 +125,10 @@ func loadEvents(ctx context.Context, db bun.IDB, caller actor.Actor, rows []clai
 	return policies, events, nil
 }
 
-// toState computes the state. p and reports are nil when only the source of the terms
+// toState computes the state. p and found are nil when only the source of the terms
 // reported the event.
-func (s *claimState) toState(p *underwriting.PolicyRow, reports map[string]*occurrence.Report, now time.Time) *wire.MeasurementState {
-	readings := s.readings(p, reports, now)
+func (s *claimState) toState(p *underwriting.PolicyRow, found map[string]*reports.Report, now time.Time) *wire.MeasurementState {
+	readings := s.readings(p, found, now)
 	outcome := measurement.Select(s.Terms, readings, now)
 	state := &wire.MeasurementState{LongStopAt: outcome.LongStopAt, Challenge: s.toChallenge()}
 	selected := s.selectedRank(outcome)
@@ -136,7 +137,7 @@ func (s *claimState) toState(p *underwriting.PolicyRow, reports map[string]*occu
 	}
 	for rank, terms := range s.Terms.Sources {
 		source := wire.SourceState{Source: terms.Source, State: string(s.statusOf(rank, selected, readings, outcome, now))}
-		switch report := reports[terms.Source]; {
+		switch report := found[terms.Source]; {
 		case terms.Source == s.DeterminedSource && (s.isDecided() || report == nil):
 			source.Index, source.Amount = s.Determined.Index, &s.Determined.Amount
 		case report != nil && report.Facts.IsMeasured():
@@ -144,8 +145,8 @@ func (s *claimState) toState(p *underwriting.PolicyRow, reports map[string]*occu
 		}
 		state.Sources = append(state.Sources, source)
 	}
-	for _, name := range slices.Sorted(maps.Keys(reports)) {
-		if report := reports[name]; s.Terms.Rank(name) < 0 && report.Facts.IsMeasured() {
+	for _, name := range slices.Sorted(maps.Keys(found)) {
+		if report := found[name]; s.Terms.Rank(name) < 0 && report.Facts.IsMeasured() {
 			source := wire.SourceState{Source: name, State: string(SourceNotApplicable)}
 			source.Index, source.Amount = evaluate(p, report)
 			state.Sources = append(state.Sources, source)
@@ -157,7 +158,7 @@ func (s *claimState) toState(p *underwriting.PolicyRow, reports map[string]*occu
 
 // evaluate returns the index and the amount that a report alone gives, also one of a source
 // that the terms do not name.
-func evaluate(p *underwriting.PolicyRow, report *occurrence.Report) (*wire.Measure, *wire.Money) {
+func evaluate(p *underwriting.PolicyRow, report *reports.Report) (*wire.Measure, *wire.Money) {
 	d := trigger.Evaluate(p.Cover, p.CoverPeriod(), p.PayableFrom, report.Facts)
 	record := claims.ToDeterminationRecord(p, report.Facts, d)
 	return record.Index, &record.Amount
@@ -165,9 +166,9 @@ func evaluate(p *underwriting.PolicyRow, report *occurrence.Report) (*wire.Measu
 
 // readings returns the readings of the sources of the terms. With one source it is that of
 // the determination.
-func (s *claimState) readings(p *underwriting.PolicyRow, reports map[string]*occurrence.Report, now time.Time) (readings []measurement.Reading) {
+func (s *claimState) readings(p *underwriting.PolicyRow, found map[string]*reports.Report, now time.Time) (readings []measurement.Reading) {
 	for rank, terms := range s.Terms.Sources {
-		if report := reports[terms.Source]; len(s.Terms.Sources) > 1 && report != nil && report.Facts.IsMeasured() {
+		if report := found[terms.Source]; len(s.Terms.Sources) > 1 && report != nil && report.Facts.IsMeasured() {
 			readings = append(readings, NewReading(p, rank, report, now))
 		}
 	}

@@ -38,7 +38,7 @@ func (s *Service) ByID(ctx context.Context, caller actor.Actor, ids []string) (m
 		return nil, err
 	}
 	found, err := store.GetManyByID(ctx, s.Store, store.ResourceOccurrence, ids, func(q *bun.SelectQuery) *bun.SelectQuery { return RestrictToScope(caller, q) }, func(r *OccurrenceRow) (string, *wire.Occurrence) {
-		return store.ResourceOccurrence.FormatID(r.ID), r.toRecord()
+		return store.ResourceOccurrence.FormatID(r.ID), r.ToRecord()
 	})
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, f HazardFilter, 
 	if err != nil {
 		return nil, err
 	}
-	page, err := store.NewPage(p, rows, func(r *OccurrenceRow) string { return r.ID.String() }, func(r *OccurrenceRow) wire.Occurrence { return *r.toRecord() })
+	page, err := store.NewPage(p, rows, func(r *OccurrenceRow) string { return r.ID.String() }, func(r *OccurrenceRow) wire.Occurrence { return *r.ToRecord() })
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +116,7 @@ func (f HazardFilter) applyFilter(q *bun.SelectQuery) (*bun.SelectQuery, error) 
 	return q, nil
 }
 
-func (r *OccurrenceRow) toRecord() *wire.Occurrence {
+func (r *OccurrenceRow) ToRecord() *wire.Occurrence {
 	return &wire.Occurrence{
 		Header: wire.Header{
 			ID: store.ResourceOccurrence.FormatID(r.ID), Object: store.ResourceOccurrence.Name,

@@ -19,6 +19,6 @@ type Watch struct {
 // Announce records the event occurrence.watch for the partner.
 func (w *Watch) Announce(tx *store.Tx, row *OccurrenceRow) error {
 	subject := store.RowHeader{ID: row.ID, Partner: w.Partner, Version: row.Version}
-	_, err := tx.AppendEventData(event.OccurrenceWatch, &subject, store.ResourceOccurrence, wire.OccurrenceWatch{Object: row.toRecord(), Covers: w.Covers})
+	_, err := tx.AppendEventData(event.OccurrenceWatch, &subject, store.ResourceOccurrence, wire.OccurrenceWatch{Object: row.ToRecord(), Covers: w.Covers})
 	return err
 }

@@ -31,15 +31,9 @@ type EventRow struct {
 	DataHash       []byte // SHA-256 of Data; nil for an event of an older release
 }
 
-// AppendEvent records an event about a row, with its public record as it is now. Callers
-// record events in the order of cause and effect.
+// AppendEvent records an event about a row with its record. Cause comes before effect.
 func (tx *Tx) AppendEvent(kind event.Type, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
-	return tx.AppendEventData(kind, subject, object, eventData{public})
-}
-
-// eventData is the data of an event.
-type eventData struct {
-	Object any `json:"object"`
+	return tx.AppendEventData(kind, subject, object, map[string]any{"object": public})
 }
 
 // AppendEventData is AppendEvent with all members of data; one of them is object.

@@ -1,4 +1,4 @@
-package occurrence
+package reports
 
 import (
 	"bytes"
@@ -13,13 +13,14 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/store"
 )
 
 // Report is what one source reports of an event: its own occurrence.
 type Report struct {
-	LoadedOccurrence
+	occurrence.LoadedOccurrence
 
 	firstAt, finalAt *time.Time // when it first had values, and final ones
 }
@@ -40,16 +41,16 @@ func (r *Report) CountedAt(stage trigger.Stage) (at time.Time, ok bool) {
 // EventWindow bounds how long before another occurrence a storm of the same event began.
 const EventWindow = 60 * 24 * time.Hour
 
-// LoadReports returns the reports of the event of an occurrence by source: the occurrence
+// Load returns the reports of the event of an occurrence by source: the occurrence
 // itself, and of each other source the one that an operator merged with it, or else the one
 // that is closest in time among those as close as the rules of the kind say. Names play no
 // part. Occurrences at stations have one source and are returned alone.
-func LoadReports(ctx context.Context, db bun.IDB, row *OccurrenceRow, facts trigger.Occurrence) (map[string]*Report, error) {
+func Load(ctx context.Context, db bun.IDB, row *occurrence.OccurrenceRow, facts trigger.Occurrence) (map[string]*Report, error) {
 	others, err := FindOtherSources(ctx, db, []uuid.UUID{row.ID})
 	if err != nil {
 		return nil, err
 	}
-	loaded, err := LoadOccurrences(ctx, db, others[row.ID])
+	loaded, err := occurrence.LoadOccurrences(ctx, db, others[row.ID])
 	if err != nil {
 		return nil, err
 	}
@@ -57,22 +58,22 @@ func LoadReports(ctx context.Context, db bun.IDB, row *OccurrenceRow, facts trig
 	if err != nil {
 		return nil, err
 	}
-	found := newEvent(LoadedOccurrence{row, facts}, loaded, related)
+	found := newEvent(occurrence.LoadedOccurrence{Row: row, Facts: facts}, loaded, related)
 	return found, loadStageTimes(ctx, db, found)
 }
 
-// LoadEvents returns LoadReports for each of several occurrences, by id. others is the
+// LoadEvents returns Load for each of several occurrences, by id. others is the
 // result of FindOtherSources for them.
 func LoadEvents(ctx context.Context, db bun.IDB, ids []uuid.UUID, others map[uuid.UUID][]uuid.UUID) (map[uuid.UUID]map[string]*Report, error) {
 	all := slices.Clone(ids)
 	for _, id := range ids {
 		all = append(all, others[id]...)
 	}
-	loaded, err := LoadOccurrences(ctx, db, all)
+	loaded, err := occurrence.LoadOccurrences(ctx, db, all)
 	if err != nil {
 		return nil, err
 	}
-	byID := make(map[uuid.UUID]LoadedOccurrence, len(loaded))
+	byID := make(map[uuid.UUID]occurrence.LoadedOccurrence, len(loaded))
 	for _, o := range loaded {
 		byID[o.Row.ID] = o
 	}
@@ -86,7 +87,7 @@ func LoadEvents(ctx context.Context, db bun.IDB, ids []uuid.UUID, others map[uui
 		if !ok {
 			continue
 		}
-		var near []LoadedOccurrence
+		var near []occurrence.LoadedOccurrence
 		for _, other := range others[id] {
 			if o, ok := byID[other]; ok {
 				near = append(near, o)
@@ -100,7 +101,7 @@ func LoadEvents(ctx context.Context, db bun.IDB, ids []uuid.UUID, others map[uui
 // newEvent selects the reports of an event by source. related are the decisions of
 // operators: they count more than times and places. Of two reports that an operator split
 // the one that comes first counts.
-func newEvent(own LoadedOccurrence, others []LoadedOccurrence, related map[uuid.UUID]map[uuid.UUID]bool) map[string]*Report {
+func newEvent(own occurrence.LoadedOccurrence, others []occurrence.LoadedOccurrence, related map[uuid.UUID]map[uuid.UUID]bool) map[string]*Report {
 	found := map[string]*Report{own.Row.Source: {LoadedOccurrence: own}}
 	for i := range others {
 		o := &others[i]
@@ -201,7 +202,7 @@ func isOneEvent(rules hazard.DuplicateRules, a, b trigger.Occurrence) bool {
 }
 
 // isCloser reports whether an occurrence began closer to another one than a third did.
-func isCloser(to, a, than *OccurrenceRow) bool {
+func isCloser(to, a, than *occurrence.OccurrenceRow) bool {
 	left, right := a.OccurredAt.Sub(to.OccurredAt).Abs(), than.OccurredAt.Sub(to.OccurredAt).Abs()
 	return left < right || left == right && bytes.Compare(a.ID[:], than.ID[:]) < 0
 }

@@ -1,4 +1,4 @@
-package occurrence
+package reports
 
 import (
 	"bytes"
@@ -11,6 +11,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/audit"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -57,13 +58,13 @@ func (s *Service) relate(ctx context.Context, caller actor.Actor, in RelationReq
 		return nil, err
 	}
 	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
-		var rows [2]*OccurrenceRow
+		var rows [2]*occurrence.OccurrenceRow
 		for i, text := range []string{in.OccurrenceID, in.OtherID} {
 			id, err := store.ResourceOccurrence.ParseID(text)
 			if err != nil {
 				return err
 			}
-			if rows[i], err = LoadVisibleOccurrence(ctx, tx, id, ""); err != nil {
+			if rows[i], err = occurrence.LoadVisibleOccurrence(ctx, tx, id, ""); err != nil {
 				return err
 			}
 		}
@@ -79,14 +80,14 @@ func (s *Service) relate(ctx context.Context, caller actor.Actor, in RelationReq
 		if err != nil {
 			return fmt.Errorf("relate occurrences: %w", err)
 		}
-		tx.EnqueueJob(EvaluateOccurrences{Occurrences: []string{in.OccurrenceID, in.OtherID}})
-		record = &wire.OccurrenceRelation{Occurrence: rows[0].toRecord(), Other: rows[1].toRecord(), SameEvent: same}
+		tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: []string{in.OccurrenceID, in.OtherID}})
+		record = &wire.OccurrenceRelation{Occurrence: rows[0].ToRecord(), Other: rows[1].ToRecord(), SameEvent: same}
 		return tx.StoreResponse(store.StatusOK, in.OccurrenceID, record)
 	})
 	return record, err
 }
 
-func (in *RelationRequest) validate(rows [2]*OccurrenceRow) error {
+func (in *RelationRequest) validate(rows [2]*occurrence.OccurrenceRow) error {
 	v := apperr.Validator{}
 	v.Require(in.Reason != "" && utf8.RuneCountInString(in.Reason) <= maxReasonLength && audit.IsStorableText(in.Reason), "/reason", "length", fmt.Sprintf("Say why, in 1 to %d characters.", maxReasonLength))
 	v.Require(rows[0].ID != rows[1].ID, "/other_id", "value", "Name two different occurrences.")

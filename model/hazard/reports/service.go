@@ -1,0 +1,11 @@
+package reports
+
+import "parapet/model/kernel/store"
+
+// Service merges and splits occurrences. It may be used concurrently.
+type Service struct {
+	*store.Store
+}
+
+// New returns the operations on a database.
+func New(s *store.Store) *Service { return &Service{Store: s} }
