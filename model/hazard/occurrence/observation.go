@@ -156,7 +156,7 @@ func (s *Service) RecordObservation(ctx context.Context, actor actor.Actor, in w
 		if err := tx.NewSelect().Model(row).Where("id = ?", id).Scan(ctx); err != nil {
 			return fmt.Errorf("read observation: %w", err)
 		}
-		record, created = row.ToRecord(), result.Result != ResultUnchanged
+		record, created = row.toRecord(), result.Result != ResultUnchanged
 		status := store.StatusOK
 		if created {
 			status = store.StatusCreated
@@ -249,7 +249,7 @@ func (r *ObservationRow) retract(reported *ObservationRow) {
 	r.SourceEventID, r.OccurredAt, r.Station, r.Day = reported.SourceEventID, reported.OccurredAt, reported.Station, reported.Day
 }
 
-func (r *ObservationRow) ToRecord() *wire.Observation {
+func (r *ObservationRow) toRecord() *wire.Observation {
 	return &wire.Observation{
 		Header: wire.Header{
 			ID: store.ResourceObservation.FormatID(r.ID), Object: store.ResourceObservation.Name,

@@ -51,7 +51,7 @@ func (s *Service) ObservationsByOccurrence(ctx context.Context, caller actor.Act
 			all, err := counts()
 			return all[id], err
 		}
-		if pages[id], err = store.NewPage(p, rows[id], func(r *ObservationRow) string { return r.ID.String() }, func(r *ObservationRow) wire.Observation { return *r.ToRecord() }); err != nil {
+		if pages[id], err = store.NewPage(p, rows[id], func(r *ObservationRow) string { return r.ID.String() }, func(r *ObservationRow) wire.Observation { return *r.toRecord() }); err != nil {
 			return nil, err
 		}
 	}

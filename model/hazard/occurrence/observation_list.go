@@ -21,7 +21,7 @@ func (s *Service) ObservationsByID(ctx context.Context, caller actor.Actor, ids 
 		return nil, err
 	}
 	return store.GetManyByID(ctx, s.Store, store.ResourceObservation, ids, func(q *bun.SelectQuery) *bun.SelectQuery { return RestrictToScope(caller, q) }, func(r *ObservationRow) (string, *wire.Observation) {
-		return store.ResourceObservation.FormatID(r.ID), r.ToRecord()
+		return store.ResourceObservation.FormatID(r.ID), r.toRecord()
 	})
 }
 
@@ -48,7 +48,7 @@ func (s *Service) ListObservations(ctx context.Context, caller actor.Actor, f Ha
 	if err != nil {
 		return nil, err
 	}
-	return store.NewPage(p, rows, func(r *ObservationRow) string { return r.ID.String() }, func(r *ObservationRow) wire.Observation { return *r.ToRecord() })
+	return store.NewPage(p, rows, func(r *ObservationRow) string { return r.ID.String() }, func(r *ObservationRow) wire.Observation { return *r.toRecord() })
 }
 
 // restrictObservations restricts a query to the observations of an occurrence.

@@ -116,6 +116,7 @@ func (f HazardFilter) applyFilter(q *bun.SelectQuery) (*bun.SelectQuery, error) 
 	return q, nil
 }
 
+// ToRecord returns the public record of an occurrence.
 func (r *OccurrenceRow) ToRecord() *wire.Occurrence {
 	return &wire.Occurrence{
 		Header: wire.Header{
