@@ -72,7 +72,7 @@ func Announce(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID, versio
 			}
 			rows[watch.OccurrenceID] = row
 		}
-		if err := watch.Announce(tx, row); err != nil {
+		if err := watch.Announce(ctx, tx, row); err != nil {
 			return err
 		}
 	}

@@ -1,8 +1,11 @@
 package occurrence
 
 import (
+	"context"
+
 	"github.com/google/uuid"
 
+	"parapet/model/hazard/summary"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
@@ -17,8 +20,12 @@ type Watch struct {
 }
 
 // Announce records the event occurrence.watch for the partner.
-func (w *Watch) Announce(tx *store.Tx, row *OccurrenceRow) error {
+func (w *Watch) Announce(ctx context.Context, tx *store.Tx, row *OccurrenceRow) error {
+	record := row.ToRecord()
+	if err := summary.Add(ctx, tx, map[string]*wire.Occurrence{record.ID: record}); err != nil {
+		return err
+	}
 	subject := store.RowHeader{ID: row.ID, Partner: w.Partner, Version: row.Version}
-	_, err := tx.AppendEventData(event.OccurrenceWatch, &subject, store.ResourceOccurrence, wire.OccurrenceWatch{Object: row.ToRecord(), Covers: w.Covers})
+	_, err := tx.AppendEventData(event.OccurrenceWatch, &subject, store.ResourceOccurrence, wire.OccurrenceWatch{Object: record, Covers: w.Covers})
 	return err
 }
