@@ -438,6 +438,7 @@ type ComplexityRoot struct {
 		FirstDay      func(childComplexity int) int
 		Index         func(childComplexity int) int
 		LastDay       func(childComplexity int) int
+		Measurement   func(childComplexity int) int
 		OccurredAt    func(childComplexity int) int
 		ReceiptHash   func(childComplexity int) int
 		SourceVersion func(childComplexity int) int
@@ -782,6 +783,15 @@ type ComplexityRoot struct {
 		Wait            func(childComplexity int) int
 	}
 
+	MeasurementResult struct {
+		DeadlineAt     func(childComplexity int) int
+		EvaluatedAt    func(childComplexity int) int
+		LongStopAt     func(childComplexity int) int
+		SelectedSource func(childComplexity int) int
+		Sources        func(childComplexity int) int
+		State          func(childComplexity int) int
+	}
+
 	MeasurementRule struct {
 		Kind      func(childComplexity int) int
 		M         func(childComplexity int) int
@@ -895,6 +905,7 @@ type ComplexityRoot struct {
 		DisablePartner               func(childComplexity int, input node.PartnerStatusInput) int
 		EnablePartner                func(childComplexity int, input node.PartnerStatusInput) int
 		LiftMoratorium               func(childComplexity int, input node.LiftMoratoriumInput) int
+		MergeOccurrences             func(childComplexity int, input node.RelateOccurrencesInput) int
 		MoveSandboxClock             func(childComplexity int, input node.MoveSandboxClockInput) int
 		OpenClaim                    func(childComplexity int, input node.OpenClaimInput) int
 		PauseQueue                   func(childComplexity int, input node.PauseQueueInput) int
@@ -921,6 +932,7 @@ type ComplexityRoot struct {
 		SetMoratoriumRule            func(childComplexity int, input node.SetMoratoriumRuleInput) int
 		SettlePayoutExternally       func(childComplexity int, input node.SettlePayoutExternallyInput) int
 		SnoozeJobs                   func(childComplexity int, input node.SnoozeJobsInput) int
+		SplitOccurrences             func(childComplexity int, input node.RelateOccurrencesInput) int
 		StopReleases                 func(childComplexity int, input node.StopReleasesInput) int
 		TestWebhookEndpoint          func(childComplexity int, input node.WebhookEndpointInput) int
 		UnblockPayout                func(childComplexity int, input node.UnblockPayoutInput) int
@@ -1614,6 +1626,12 @@ type ComplexityRoot struct {
 		Results          func(childComplexity int) int
 	}
 
+	RelateOccurrencesPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Occurrence       func(childComplexity int) int
+		Other            func(childComplexity int) int
+	}
+
 	ReleasePayoutPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Payout           func(childComplexity int) int
@@ -1882,6 +1900,20 @@ type ComplexityRoot struct {
 	SourceEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	SourceReading struct {
+		Amount         func(childComplexity int) int
+		CountedAt      func(childComplexity int) int
+		EndedAt        func(childComplexity int) int
+		Index          func(childComplexity int) int
+		ReadingsDigest func(childComplexity int) int
+		Reason         func(childComplexity int) int
+		Source         func(childComplexity int) int
+		SourceEventID  func(childComplexity int) int
+		SourceVersion  func(childComplexity int) int
+		Stage          func(childComplexity int) int
+		Used           func(childComplexity int) int
 	}
 
 	SourceState struct {
@@ -3681,6 +3713,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Determination.LastDay(childComplexity), true
+	case "Determination.measurement":
+		if e.ComplexityRoot.Determination.Measurement == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Determination.Measurement(childComplexity), true
 	case "Determination.occurredAt":
 		if e.ComplexityRoot.Determination.OccurredAt == nil {
 			break
@@ -5042,6 +5080,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Measurement.Wait(childComplexity), true
 
+	case "MeasurementResult.deadlineAt":
+		if e.ComplexityRoot.MeasurementResult.DeadlineAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementResult.DeadlineAt(childComplexity), true
+	case "MeasurementResult.evaluatedAt":
+		if e.ComplexityRoot.MeasurementResult.EvaluatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementResult.EvaluatedAt(childComplexity), true
+	case "MeasurementResult.longStopAt":
+		if e.ComplexityRoot.MeasurementResult.LongStopAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementResult.LongStopAt(childComplexity), true
+	case "MeasurementResult.selectedSource":
+		if e.ComplexityRoot.MeasurementResult.SelectedSource == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementResult.SelectedSource(childComplexity), true
+	case "MeasurementResult.sources":
+		if e.ComplexityRoot.MeasurementResult.Sources == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementResult.Sources(childComplexity), true
+	case "MeasurementResult.state":
+		if e.ComplexityRoot.MeasurementResult.State == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MeasurementResult.State(childComplexity), true
+
 	case "MeasurementRule.kind":
 		if e.ComplexityRoot.MeasurementRule.Kind == nil {
 			break
@@ -5610,6 +5685,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.LiftMoratorium(childComplexity, args["input"].(node.LiftMoratoriumInput)), true
+	case "Mutation.mergeOccurrences":
+		if e.ComplexityRoot.Mutation.MergeOccurrences == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_mergeOccurrences_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.MergeOccurrences(childComplexity, args["input"].(node.RelateOccurrencesInput)), true
 	case "Mutation.moveSandboxClock":
 		if e.ComplexityRoot.Mutation.MoveSandboxClock == nil {
 			break
@@ -5896,6 +5982,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SnoozeJobs(childComplexity, args["input"].(node.SnoozeJobsInput)), true
+	case "Mutation.splitOccurrences":
+		if e.ComplexityRoot.Mutation.SplitOccurrences == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_splitOccurrences_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SplitOccurrences(childComplexity, args["input"].(node.RelateOccurrencesInput)), true
 	case "Mutation.stopReleases":
 		if e.ComplexityRoot.Mutation.StopReleases == nil {
 			break
@@ -9205,6 +9302,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RehearseObservationsPayload.Results(childComplexity), true
 
+	case "RelateOccurrencesPayload.clientMutationId":
+		if e.ComplexityRoot.RelateOccurrencesPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RelateOccurrencesPayload.ClientMutationID(childComplexity), true
+	case "RelateOccurrencesPayload.occurrence":
+		if e.ComplexityRoot.RelateOccurrencesPayload.Occurrence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RelateOccurrencesPayload.Occurrence(childComplexity), true
+	case "RelateOccurrencesPayload.other":
+		if e.ComplexityRoot.RelateOccurrencesPayload.Other == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RelateOccurrencesPayload.Other(childComplexity), true
+
 	case "ReleasePayoutPayload.clientMutationId":
 		if e.ComplexityRoot.ReleasePayoutPayload.ClientMutationID == nil {
 			break
@@ -10179,6 +10295,73 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SourceEdge.Node(childComplexity), true
 
+	case "SourceReading.amount":
+		if e.ComplexityRoot.SourceReading.Amount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.Amount(childComplexity), true
+	case "SourceReading.countedAt":
+		if e.ComplexityRoot.SourceReading.CountedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.CountedAt(childComplexity), true
+	case "SourceReading.endedAt":
+		if e.ComplexityRoot.SourceReading.EndedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.EndedAt(childComplexity), true
+	case "SourceReading.index":
+		if e.ComplexityRoot.SourceReading.Index == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.Index(childComplexity), true
+	case "SourceReading.readingsDigest":
+		if e.ComplexityRoot.SourceReading.ReadingsDigest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.ReadingsDigest(childComplexity), true
+	case "SourceReading.reason":
+		if e.ComplexityRoot.SourceReading.Reason == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.Reason(childComplexity), true
+	case "SourceReading.source":
+		if e.ComplexityRoot.SourceReading.Source == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.Source(childComplexity), true
+	case "SourceReading.sourceEventId":
+		if e.ComplexityRoot.SourceReading.SourceEventID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.SourceEventID(childComplexity), true
+	case "SourceReading.sourceVersion":
+		if e.ComplexityRoot.SourceReading.SourceVersion == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.SourceVersion(childComplexity), true
+	case "SourceReading.stage":
+		if e.ComplexityRoot.SourceReading.Stage == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.Stage(childComplexity), true
+	case "SourceReading.used":
+		if e.ComplexityRoot.SourceReading.Used == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SourceReading.Used(childComplexity), true
+
 	case "SourceState.amount":
 		if e.ComplexityRoot.SourceState.Amount == nil {
 			break
@@ -10998,6 +11181,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRegisterPartnerInput,
 		ec.unmarshalInputRegisterSourceInput,
 		ec.unmarshalInputRehearseObservationsInput,
+		ec.unmarshalInputRelateOccurrencesInput,
 		ec.unmarshalInputReleasePayoutInput,
 		ec.unmarshalInputReplaySandboxEventInput,
 		ec.unmarshalInputReportLineInput,
@@ -11526,7 +11710,8 @@ type MeasurementState {
   selectedSource: String
   """
   When the claim is decided without another report: at the end of the wait that the terms give from the end of the
-  occurrence, or after it at the long stop. Null once decided, and when an operator decides.
+  occurrence, or after it at the long stop. When an operator, evidence or the end of a growing occurrence is waited for, it
+  is the next review. Null once decided.
   """
   decisionDueAt: DateTime
   """
@@ -11710,6 +11895,66 @@ type Determination {
   termsHash: String!
   "SHA-256 of terms, facts and result in canonical JSON."
   receiptHash: String!
+  "What the rule of the terms made of the sources' readings; null, and left out in REST, unless the terms name several sources."
+  measurement: MeasurementResult
+}
+
+"What the rule of the terms made of the readings of several sources, when a determination was made."
+type MeasurementResult {
+  "How far the measurement had come."
+  state: MeasurementResultState!
+  "The source whose determination counts; null without one."
+  selectedSource: String
+  "When the rule was applied."
+  evaluatedAt: DateTime!
+  "The end of the wait for the sources."
+  deadlineAt: DateTime!
+  "After it no source is selected."
+  longStopAt: DateTime!
+  "The sources that had reported, in order of rank."
+  sources: [SourceReading!]!
+}
+
+"How far the measurement of a determination had come."
+enum MeasurementResultState {
+  "The wait for the sources had not ended."
+  WAITING
+  "The rule selected a source."
+  SELECTED
+  "The rule selected no source in time, and the fallback of the terms selected one."
+  FALLBACK
+  "The source that had decided the claim before still counts."
+  KEPT
+  "The rule selected no source in time: an operator determines, by evidence."
+  OPERATOR
+  "The long stop came before a source was selected."
+  STOPPED
+}
+
+"What one source reported of an event, and what it alone would have paid."
+type SourceReading {
+  "The name of the source."
+  source: String!
+  "The source's own id of the event."
+  sourceEventId: String!
+  "The revision of the source that was read."
+  sourceVersion: String!
+  "Whether its values were final."
+  stage: DeterminationStage!
+  "When it first had the stage that the terms ask for; null before."
+  countedAt: DateTime
+  "When the occurrence ended by this source. The waits of the terms count from the latest end."
+  endedAt: DateTime!
+  "The index by this source; null when nothing touched the place."
+  index: Measure
+  "What the policy would owe by this source alone."
+  amount: Money!
+  "The reason of its determination alone, such as threshold_met."
+  reason: String!
+  "Whether the rule used it."
+  used: Boolean!
+  "The digest of its readings, which the receipt has."
+  readingsDigest: String!
 }
 
 "A claim to open. Name an observation or a source event, or neither for a claim that an operator decides."
@@ -13252,6 +13497,42 @@ type FieldError {
   ): Explanation
 }
 
+extend type Mutation {
+  """
+  Decide that two occurrences are reports of one event: times and places that are too far apart do not matter. The readings
+  stay apart; one policy is paid once for both, and each counts as what its source reported. Waiting claims are decided
+  again; approved ones stay. Scope operator. Errors: not_found, validation_failed.
+  """
+  mergeOccurrences("The two occurrences." input: RelateOccurrencesInput!): RelateOccurrencesPayload
+  """
+  Decide that two occurrences are two events, also if their times and places are close. It takes a merge back. Waiting
+  claims are decided again; approved ones stay. Scope operator. Errors: not_found, validation_failed.
+  """
+  splitOccurrences("The two occurrences." input: RelateOccurrencesInput!): RelateOccurrencesPayload
+}
+
+"Two occurrences of one kind."
+input RelateOccurrencesInput {
+  "Id of one occurrence, occ_…."
+  occurrenceId: ID!
+  "Id of the other one."
+  otherId: ID!
+  "Why, for other operators; 1 to 1000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"What was decided about two occurrences."
+type RelateOccurrencesPayload {
+  "One occurrence."
+  occurrence: Occurrence!
+  "The other one."
+  other: Occurrence!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
 "One event: an earthquake, a storm with all its fixes, or a wet spell, month or dekad at a station."
 type Occurrence implements Node {
   "Id of the occurrence, occ_…."
@@ -13920,7 +14201,7 @@ input DecideClaimInput {
   version: Long
   "The outcome."
   outcome: DecisionOutcome!
-  "The amount that is owed; only for origin APPROVAL and after an accepted challenge. When left out: the requested amount, or that of the determination, up to what is left of the limit."
+  "The amount that is owed; only for origin APPROVAL, after an accepted challenge, and when an operator determines because the sources gave no result (SOURCES_DISAGREE). When left out: the requested amount, or that of the determination, up to what is left of the limit."
   amount: MoneyInput
   """
   Public reasons; OPERATOR_DECISION when left out. For APPROVED: THRESHOLD_MET, GOODWILL and OPERATOR_DECISION. For
@@ -13932,8 +14213,9 @@ input DecideClaimInput {
   "When a deferred claim is reviewed, in the next 366 days. Required for DEFERRED, not allowed otherwise."
   nextReviewAt: DateTime
   """
-  A message to the partner, 1 to 10000 characters; with EVIDENCE_NEEDED, say which evidence. It becomes a message of the
-  claim, with its own event claim.message_added.
+  A message to the partner, 1 to 10000 characters; with EVIDENCE_NEEDED, say which evidence. Required to
+  approve or decline a claim of SOURCES_DISAGREE: say by which evidence you determine. It becomes a message of the claim,
+  with its own event claim.message_added.
   """
   message: String
   "The reason, shown to operators only, 1 to 2000 characters."
@@ -16182,16 +16464,16 @@ type SandboxClockRun {
 
 "A past event that happens again."
 type SandboxReplay {
-  "The source of its observations."
+  "The source of its observations; empty before they are recorded."
   source: String!
   "The past event."
   event: String!
-  "The source's id of the replayed event; of days at a station, that of the first day."
+  "The source's id of the replayed event, empty before it is recorded; of days at a station, that of the first day."
   sourceEventId: String!
   "When the last replayed observation happens."
   occurredAt: DateTime!
-  "When that observation was made in the past."
-  replayedFrom: DateTime!
+  "When that observation was made in the past; null before it is recorded."
+  replayedFrom: DateTime
   "Where the event was moved to; null when it stayed in its place."
   location: Point
   "The station that its days were moved to; null when they stayed."
@@ -18291,6 +18573,8 @@ func (ec *executionContext) childFields_Determination(ctx context.Context, field
 		return ec.fieldContext_Determination_termsHash(ctx, field)
 	case "receiptHash":
 		return ec.fieldContext_Determination_receiptHash(ctx, field)
+	case "measurement":
+		return ec.fieldContext_Determination_measurement(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Determination", field.Name)
 }
@@ -18965,6 +19249,24 @@ func (ec *executionContext) childFields_Measurement(ctx context.Context, field g
 		return ec.fieldContext_Measurement_challengeWindow(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Measurement", field.Name)
+}
+
+func (ec *executionContext) childFields_MeasurementResult(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "state":
+		return ec.fieldContext_MeasurementResult_state(ctx, field)
+	case "selectedSource":
+		return ec.fieldContext_MeasurementResult_selectedSource(ctx, field)
+	case "evaluatedAt":
+		return ec.fieldContext_MeasurementResult_evaluatedAt(ctx, field)
+	case "deadlineAt":
+		return ec.fieldContext_MeasurementResult_deadlineAt(ctx, field)
+	case "longStopAt":
+		return ec.fieldContext_MeasurementResult_longStopAt(ctx, field)
+	case "sources":
+		return ec.fieldContext_MeasurementResult_sources(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MeasurementResult", field.Name)
 }
 
 func (ec *executionContext) childFields_MeasurementRule(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -20397,6 +20699,18 @@ func (ec *executionContext) childFields_RehearseObservationsPayload(ctx context.
 	return nil, fmt.Errorf("no field named %q was found under type RehearseObservationsPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RelateOccurrencesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "occurrence":
+		return ec.fieldContext_RelateOccurrencesPayload_occurrence(ctx, field)
+	case "other":
+		return ec.fieldContext_RelateOccurrencesPayload_other(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RelateOccurrencesPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RelateOccurrencesPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_ReleasePayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "payout":
@@ -20935,6 +21249,34 @@ func (ec *executionContext) childFields_SourceEdge(ctx context.Context, field gr
 		return ec.fieldContext_SourceEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SourceEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_SourceReading(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "source":
+		return ec.fieldContext_SourceReading_source(ctx, field)
+	case "sourceEventId":
+		return ec.fieldContext_SourceReading_sourceEventId(ctx, field)
+	case "sourceVersion":
+		return ec.fieldContext_SourceReading_sourceVersion(ctx, field)
+	case "stage":
+		return ec.fieldContext_SourceReading_stage(ctx, field)
+	case "countedAt":
+		return ec.fieldContext_SourceReading_countedAt(ctx, field)
+	case "endedAt":
+		return ec.fieldContext_SourceReading_endedAt(ctx, field)
+	case "index":
+		return ec.fieldContext_SourceReading_index(ctx, field)
+	case "amount":
+		return ec.fieldContext_SourceReading_amount(ctx, field)
+	case "reason":
+		return ec.fieldContext_SourceReading_reason(ctx, field)
+	case "used":
+		return ec.fieldContext_SourceReading_used(ctx, field)
+	case "readingsDigest":
+		return ec.fieldContext_SourceReading_readingsDigest(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SourceReading", field.Name)
 }
 
 func (ec *executionContext) childFields_SourceState(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -51,6 +51,8 @@ type MutationResolver interface {
 	SetMoratoriumRule(ctx context.Context, input node.SetMoratoriumRuleInput) (*node.SetMoratoriumRulePayload, error)
 	RecordObservations(ctx context.Context, input node.RecordObservationsInput) (*node.RecordObservationsPayload, error)
 	RehearseObservations(ctx context.Context, input node.RecordObservationsInput) (*node.RecordObservationsPayload, error)
+	MergeOccurrences(ctx context.Context, input node.RelateOccurrencesInput) (*node.RelateOccurrencesPayload, error)
+	SplitOccurrences(ctx context.Context, input node.RelateOccurrencesInput) (*node.RelateOccurrencesPayload, error)
 	CancelPolicy(ctx context.Context, input node.CancelPolicyInput) (*node.CancelPolicyPayload, error)
 	DecideClaim(ctx context.Context, input node.DecideClaimInput) (*node.ClaimPayload, error)
 	DecideChallenge(ctx context.Context, input node.DecideChallengeInput) (*node.ClaimPayload, error)
@@ -433,6 +435,20 @@ func (ec *executionContext) field_Mutation_liftMoratorium_args(ctx context.Conte
 	return args, nil
 }
 
+func (ec *executionContext) field_Mutation_mergeOccurrences_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (node.RelateOccurrencesInput, error) {
+			return ec.unmarshalNRelateOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
 func (ec *executionContext) field_Mutation_moveSandboxClock_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
 	var err error
 	args := map[string]any{}
@@ -789,6 +805,20 @@ func (ec *executionContext) field_Mutation_snoozeJobs_args(ctx context.Context, 
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (node.SnoozeJobsInput, error) {
 			return ec.unmarshalNSnoozeJobsInput2parapetᚋgraphᚋnodeᚐSnoozeJobsInput(ctx, v)
+		})
+	if err != nil {
+		return nil, err
+	}
+	args["input"] = arg0
+	return args, nil
+}
+
+func (ec *executionContext) field_Mutation_splitOccurrences_args(ctx context.Context, rawArgs map[string]any) (map[string]any, error) {
+	var err error
+	args := map[string]any{}
+	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
+		func(ctx context.Context, v any) (node.RelateOccurrencesInput, error) {
+			return ec.unmarshalNRelateOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2837,6 +2867,94 @@ func (ec *executionContext) fieldContext_Mutation_rehearseObservations(ctx conte
 	}()
 	ctx = graphql.WithFieldContext(ctx, fc)
 	if fc.Args, err = ec.field_Mutation_rehearseObservations_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_mergeOccurrences(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_mergeOccurrences(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().MergeOccurrences(ctx, fc.Args["input"].(node.RelateOccurrencesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.RelateOccurrencesPayload) graphql.Marshaler {
+			return ec.marshalORelateOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_mergeOccurrences(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RelateOccurrencesPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_mergeOccurrences_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
+		ec.Error(ctx, err)
+		return fc, err
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _Mutation_splitOccurrences(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Mutation_splitOccurrences(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Mutation().SplitOccurrences(ctx, fc.Args["input"].(node.RelateOccurrencesInput))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.RelateOccurrencesPayload) graphql.Marshaler {
+			return ec.marshalORelateOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Mutation_splitOccurrences(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Mutation",
+		Field:      field,
+		IsMethod:   true,
+		IsResolver: true,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_RelateOccurrencesPayload(ctx, field)
+		},
+	}
+	defer func() {
+		if r := recover(); r != nil {
+			err = ec.Recover(ctx, r)
+			ec.Error(ctx, err)
+		}
+	}()
+	ctx = graphql.WithFieldContext(ctx, fc)
+	if fc.Args, err = ec.field_Mutation_splitOccurrences_args(ctx, field.ArgumentMap(ec.Variables)); err != nil {
 		ec.Error(ctx, err)
 		return fc, err
 	}
@@ -6562,26 +6680,6 @@ func (ec *executionContext) _Query_sandboxClock(ctx context.Context, field graph
 		false,
 	)
 }
-func (ec *executionContext) _Query_search(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
-	return graphql.ResolveField(
-		ctx,
-		ec.OperationContext,
-		field,
-		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_Query_search(ctx, field)
-		},
-		func(ctx context.Context) (any, error) {
-			fc := graphql.GetFieldContext(ctx)
-			return ec.Resolvers.Query().Search(ctx, fc.Args["text"].(string))
-		},
-		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []*operations.SearchResult) graphql.Marshaler {
-			return ec.marshalOSearchResult2ᚕᚖparapetᚋmodelᚋoperationsᚐSearchResultᚄ(ctx, selections, v)
-		},
-		true,
-		false,
-	)
-}
 func (ec *executionContext) fieldContext_Query_sandboxClock(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Query",
@@ -6715,6 +6813,26 @@ func (ec *executionContext) fieldContext_Query_sandboxChecklist(_ context.Contex
 	return fc, nil
 }
 
+func (ec *executionContext) _Query_search(ctx context.Context, field graphql.CollectedField) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Query_search(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			fc := graphql.GetFieldContext(ctx)
+			return ec.Resolvers.Query().Search(ctx, fc.Args["text"].(string))
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []*operations.SearchResult) graphql.Marshaler {
+			return ec.marshalOSearchResult2ᚕᚖparapetᚋmodelᚋoperationsᚐSearchResultᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
 func (ec *executionContext) fieldContext_Query_search(ctx context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
 		Object:     "Query",
@@ -7216,6 +7334,20 @@ func (ec *executionContext) _Mutation(ctx context.Context, sel ast.SelectionSet)
 		case "rehearseObservations":
 			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
 				return ec._Mutation_rehearseObservations(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "mergeOccurrences":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_mergeOccurrences(ctx, field)
+			})
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "splitOccurrences":
+			out.Values[i] = ec.OperationContext.RootResolverMiddleware(innerCtx, func(ctx context.Context) (res graphql.Marshaler) {
+				return ec._Mutation_splitOccurrences(ctx, field)
 			})
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
