@@ -31,6 +31,7 @@ const partnerPages = {
 	"what-if": lazy(() => import("./pages/whatif")),
 	statement: lazy(() => import("./pages/statement")),
 	developers: lazy(() => import("./pages/developers")),
+	...(config.rehearsal ? { "time-machine": lazy(() => import("./pages/timemachine")) } : {}),
 } as Record<string, PageComponent>;
 
 const operatorPages = {
@@ -51,14 +52,15 @@ const operatorPages = {
 	capacity: lazy(() => import("./pages/capacity")),
 	audit: lazy(() => import("./pages/audit")),
 	jobs: lazy(() => import("./pages/jobs")),
+	...(config.rehearsal ? { "time-machine": partnerPages["time-machine"] } : {}),
 } as Record<string, PageComponent>;
 
 export interface Viewer { kind: string; name: string; client: string; partner: string | null; scopes: string[] }
 type PageComponent = ReturnType<typeof lazy<(props: { viewer: Viewer; id?: string }) => any>>;
 
 const groups: Record<"partner" | "operator", [string, string[]][]> = {
-	partner: [["", ["home", "map", "what-if"]], [t.nav.cover, ["quotes", "policies"]], [t.nav.money, ["claims", "payouts", "statement"]], [t.nav.build, ["developers"]]],
-	operator: [["", ["inbox", "events", "release-stop"]], [t.nav.records, ["claims", "payouts", "policies", "quotes"]], [t.nav.book, ["book", "map", "what-if", "statement"]], [t.nav.setUp, ["partners", "products", "sources", "capacity"]], [t.nav.watch, ["jobs", "audit"]]],
+	partner: [["", ["home", "map", "what-if"]], [t.nav.cover, ["quotes", "policies"]], [t.nav.money, ["claims", "payouts", "statement"]], [t.nav.build, ["developers", ...(config.rehearsal ? ["time-machine"] : [])]]],
+	operator: [["", ["inbox", "events", "release-stop"]], [t.nav.records, ["claims", "payouts", "policies", "quotes"]], [t.nav.book, ["book", "map", "what-if", "statement"]], [t.nav.setUp, ["partners", "products", "sources", "capacity"]], [t.nav.watch, ["jobs", "audit", ...(config.rehearsal ? ["time-machine"] : [])]]],
 };
 
 export function Shell() {
@@ -148,11 +150,12 @@ function Menu({ viewer }: { viewer?: Viewer }) {
 	const [location] = useLocation();
 	const kind = viewer?.kind === "OPERATOR" ? "operator" : "partner";
 	const here = location.split("/")[1] ?? "";
-	useEffect(() => { document.querySelector<HTMLDetailsElement>("#menu")?.removeAttribute("open"); }, [location]);
+	const close = () => document.querySelector("#menu")?.removeAttribute("open");
+	useEffect(close, [location]);
 	return (
 		<aside class="menu">
 			<div class="brand"><Link href={kind === "operator" ? "/inbox" : "/home"}><Mark /><span>Parapet</span></Link>{config.rehearsal && <span class="badge">{t.rehearsal}</span>}</div>
-			<details id="menu"><summary><span>{t.menu}</span></summary><Items {...{ kind, here, viewer }} /></details>
+			<details id="menu" onClick={(event) => { if ((event.target as Element).closest("a")) close(); }}><summary><span>{t.menu}</span></summary><Items {...{ kind, here, viewer }} /></details>
 			<div class="menu-wide"><Items {...{ kind, here, viewer }} /></div>
 		</aside>
 	);

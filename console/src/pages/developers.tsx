@@ -1,6 +1,7 @@
 import { useEffect, useState } from "preact/compat";
 import { Link } from "wouter";
 import { graphql, lastSequence, useChange, useRead } from "../api";
+import { config } from "../config";
 import { human, number } from "../format";
 import { address, eventName } from "../lines";
 import { feed, type Viewer } from "../shell";
@@ -21,6 +22,8 @@ const endpointQuery = graphql(`query Endpoint($id: ID!, $after: String, $status:
 }`);
 const proofQuery = graphql(`query Proof { historyProof { intact events last hash redacted checkpoints signedAt faults { sequence kind detail } } }`);
 const callsQuery = graphql(`query Calls($after: String, $filter: CallFilter) { recentCalls(first: 25, after: $after, filter: $filter) { nodes { at requestId client operation status code detail } pageInfo { hasNextPage endCursor } } }`);
+const checklistQuery = graphql(`query Checklist { sandboxChecklist { shown items { item description shownAt requestId evidence } } }`);
+const badSignatureMutation = graphql(`mutation SendBadSignature($input: SendBadSignatureInput!) { sendBadSignature(input: $input) { run { id } } }`);
 const createMutation = graphql(`mutation CreateEndpoint($input: CreateWebhookEndpointInput!) { createWebhookEndpoint(input: $input) { webhookEndpoint { id } secret } }`);
 const changeMutation = graphql(`mutation ChangeEndpoint($input: ChangeWebhookEndpointInput!) { changeWebhookEndpoint(input: $input) { webhookEndpoint { id status } } }`);
 const deleteMutation = graphql(`mutation DeleteEndpoint($input: DeleteWebhookEndpointInput!) { deleteWebhookEndpoint(input: $input) { webhookEndpointId } }`);
@@ -34,11 +37,12 @@ export default function Developers({ viewer, id }: { viewer: Viewer; id?: string
 	if (id) return <Endpoint id={id} />;
 	return (
 		<Page title={t.nav.pages.developers} lead={t.developers.lead}>
-			<Tabs name={t.nav.pages.developers} value={tab} onValue={setTab} options={[["events", t.developers.events], ["endpoints", t.developers.endpoints], ["requests", t.developers.requests], ["types", t.developers.types], ["token", t.developers.access]]} />
+			<Tabs name={t.nav.pages.developers} value={tab} onValue={setTab} options={[["events", t.developers.events], ["endpoints", t.developers.endpoints], ["requests", t.developers.requests], ["types", t.developers.types], ...(config.rehearsal ? [["checklist", t.machine.checklist] as const] : []), ["token", t.developers.access]]} />
 			{tab === "events" && <Events />}
 			{tab === "endpoints" && <Endpoints />}
 			{tab === "requests" && <Requests />}
 			{tab === "types" && <Types />}
+			{tab === "checklist" && <Checklist />}
 			{tab === "token" && <Card title={t.developers.access}><Facts rows={[[t.developers.client, viewer.client], [t.fields.partner, viewer.partner], [t.developers.scopes, viewer.scopes.join(" · ")], ["REST", <code>{location.origin}/v1</code>], ["GraphQL", <code>{location.origin}/graphql</code>], [t.developers.manual, <a href="/docs">{location.origin}/docs</a>]]} /></Card>}
 		</Page>
 	);
@@ -127,18 +131,19 @@ function Endpoint({ id }: { id: string }) {
 	const [status, setStatus] = useState(""), [secret, setSecret] = useState<{ value: string | null } | null>(null);
 	const variables = { id, ...(status ? { status: status as "FAILED" } : {}) };
 	const read = useRead(endpointQuery, variables);
-	const test = useChange(testMutation), change = useChange(changeMutation), retry = useChange(retryMutation), all = useChange(retryAllMutation);
+	const test = useChange(testMutation), change = useChange(changeMutation), retry = useChange(retryMutation), all = useChange(retryAllMutation), bad = useChange(badSignatureMutation);
 	return (
 		<Load from={read}>
 			{({ webhookEndpoint: e }) => e && (
 				<Page title={e.partnerReference ?? t.developers.endpoint} lead={<><Status code={e.status} /> {e.url}</>} back={["/developers", t.nav.pages.developers]} actions={<>
 					<button disabled={test.busy} onClick={() => test.run({ webhookEndpointId: id })}>{t.developers.test}</button>
+					{config.rehearsal && <button disabled={bad.busy} onClick={() => bad.run({ endpointId: id })}>{t.machine.badSignature}</button>}
 					<button disabled={change.busy} onClick={() => change.run({ webhookEndpointId: id, status: e.status === "ENABLED" ? "DISABLED" : "ENABLED" })}>{e.status === "ENABLED" ? t.developers.disable : t.developers.enable}</button>
 					<Act name={t.developers.rotate} mutation={rotateMutation} lead={t.developers.rotateLead} onDone={(d) => setSecret({ value: d.rotateWebhookSecret!.secret })} input={() => ({ webhookEndpointId: id })} />
 					<Act name={t.developers.remove} tone="danger" mutation={deleteMutation} lead={t.developers.removeLead} onDone={() => history.back()} input={() => ({ webhookEndpointId: id })} />
 				</>}>
 					{e.note && <Note tone="warn">{e.note}</Note>}
-					{[test, change, retry, all].map((c, n) => <Errors key={n} problem={c.problem} />)}
+					{[test, change, retry, all, bad].map((c, n) => <Errors key={n} problem={c.problem} />)}
 					<Card class="flush" title={t.developers.deliveries} actions={<button class="small" disabled={all.busy} onClick={() => all.run({ webhookEndpointId: id })}>{t.developers.resendAll}</button>}>
 						<div class="filters"><Choice label={t.fields.status} value={status} onValue={setStatus} options={["", "PENDING", "DELIVERED", "FAILED"]} /></div>
 						<List query={endpointQuery} variables={variables} pick={(d) => d.webhookEndpoint?.deliveries} name={t.developers.deliveries} empty={t.developers.noDeliveries} every={5000} columns={[
@@ -164,6 +169,20 @@ function Requests() {
 				{ title: t.fields.at, cell: (c) => <When at={c.at} exact /> }, { title: t.developers.operation, cell: (c) => <code>{c.operation}</code> }, { title: t.developers.answer, cell: (c) => <><span class={`status ${c.code ? "bad" : "good"}`}>{c.status}</span> {c.code && <code>{c.code}</code>}{c.detail && <p class="faint">{c.detail}</p>}</>, wide: true }, { title: t.developers.client, cell: (c) => c.client }, { title: t.developers.requestId, cell: (c) => <code class="id" title={c.requestId}>{c.requestId.slice(0, 8)}…</code> },
 			]} />
 		</Card>
+	);
+}
+
+function Checklist() {
+	const read = useRead(checklistQuery, {}, { every: 5000 });
+	return (
+		<Load from={read}>
+			{({ sandboxChecklist: c }) => c && (
+				<Card title={t.machine.checklist} actions={<span class="faint">{t.machine.shown(c.shown, c.items.length)}</span>}>
+					<p class="lead">{t.machine.checklistLead}</p>
+					<ol class="slots">{c.items.map((i, n) => <li key={i.item} class={i.shownAt ? "given" : ""}><i>{i.shownAt ? "✓" : n + 1}</i><strong>{t.machine.items[i.item] ?? human(i.item)}</strong>{i.shownAt ? <When at={i.shownAt} /> : <span>{t.machine.notShown}</span>}<span class="faint">{i.evidence ?? i.description}{i.requestId && <> · {t.requestId} <code>{i.requestId}</code></>}</span></li>)}</ol>
+				</Card>
+			)}
+		</Load>
 	);
 }
 

@@ -1,9 +1,10 @@
-import { graphql, useRead } from "../api";
+import { graphql, useChange, useRead } from "../api";
+import { config } from "../config";
 import { useFilter } from "../filter";
 import { human, money } from "../format";
 import { type Viewer } from "../shell";
 import { t } from "../texts";
-import { Act, Card, Facts, Id, List, Load, Money, Note, Page, Status, When } from "../ui";
+import { Act, Card, Errors, Facts, Id, List, Load, Money, Note, Page, Status, When } from "../ui";
 
 const listQuery = graphql(`query Payouts($after: String, $filter: PayoutFilter) {
 	payouts(first: 25, after: $after, filter: $filter) {
@@ -29,6 +30,8 @@ const blockMutation = graphql(`mutation BlockPayout($input: BlockPayoutInput!) {
 const unblockMutation = graphql(`mutation UnblockPayout($input: UnblockPayoutInput!) { unblockPayout(input: $input) { payout { id status } } }`);
 const resolveMutation = graphql(`mutation ResolvePayout($input: ResolvePayoutInput!) { resolvePayout(input: $input) { payout { id status } } }`);
 const settleMutation = graphql(`mutation SettlePayout($input: SettlePayoutExternallyInput!) { settlePayoutExternally(input: $input) { payout { id status } } }`);
+
+const outcomeMutation = graphql(`mutation ReportOutcome($input: ReportSandboxPayoutInput!) { reportSandboxPayout(input: $input) { payout { id } } }`);
 
 export default function Payouts({ viewer, id }: { viewer: Viewer; id?: string }) {
 	return id ? <Payout viewer={viewer} id={id} /> : <All viewer={viewer} />;
@@ -57,7 +60,7 @@ function All({ viewer }: { viewer: Viewer }) {
 
 function Payout({ viewer, id }: { viewer: Viewer; id: string }) {
 	const operator = viewer.kind === "OPERATOR";
-	const read = useRead(oneQuery, { id }, { every: operator ? 10_000 : undefined });
+	const read = useRead(oneQuery, { id }, { every: operator || config.rehearsal ? 4000 : undefined });
 	return (
 		<Load from={read}>
 			{({ payout: p }) => p && (
@@ -73,6 +76,7 @@ function Payout({ viewer, id }: { viewer: Viewer; id: string }) {
 									{!p.reconciledAt && p.status !== "RETURNED" && <li><p>{t.payouts.now(p.blockedReason ? human(p.blockedReason) : human(p.status))}</p>{p.nextAttemptAt ? <When at={p.nextAttemptAt} short /> : <span />}</li>}
 								</ol>
 							</Card>
+							{config.rehearsal && p.provider && ["RELEASED", "RECONCILED"].includes(p.status) && (operator || viewer.scopes.includes("claims:write")) && <Outcome id={p.id} status={p.status} />}
 							{operator && <Approval id={p.id} version={p.version} waiting={p.blockedReason === "APPROVAL_REQUIRED"} viewer={viewer} />}
 							{operator && ["PENDING", "BLOCKED", "RECONCILING"].includes(p.status) && (
 								<Card title={t.payouts.act}>
@@ -106,6 +110,19 @@ function Payout({ viewer, id }: { viewer: Viewer; id: string }) {
 				</Page>
 			)}
 		</Load>
+	);
+}
+
+// Outcome makes the simulated bank report at once.
+function Outcome({ id, status }: { id: string; status: string }) {
+	const change = useChange(outcomeMutation);
+	const report = (outcome: "SETTLE" | "RETURN" | "MISMATCH", name: string, tone = "") => <button class={tone} disabled={change.busy} onClick={() => change.run({ payoutId: id, outcome })}>{name}</button>;
+	return (
+		<Card title={t.machine.outcomeTitle}>
+			<p class="lead">{t.machine.outcomeLead}</p>
+			<Errors problem={change.problem} />
+			<div class="actions">{status === "RELEASED" && report("SETTLE", t.machine.settle, "primary")}{report("RETURN", t.machine.return)}{status === "RELEASED" && report("MISMATCH", t.machine.mismatch)}</div>
+		</Card>
 	);
 }
 

@@ -146,6 +146,20 @@ await check("an event opens a claim, the claim is approved, an account is record
 	await acme.inspect("claim", { shot: true });
 });
 
+await check("a past disaster is replayed, and its payout is reconciled", async () => {
+	await acme.choose("Time machine");
+	await page.getByText("Hualien 2018").click();
+	await acme.press("Replay it now");
+	const run = page.locator(".runs article").first();
+	await run.getByText("Done", { exact: true }).waitFor();
+	await acme.inspect("time-machine", { shot: true });
+	await acme.choose("Payouts");
+	await page.getByRole("link", { name: /^pay_/ }).last().click();
+	await acme.press("Settle");
+	await untilShown(acme, /^Reconciled/);
+	await page.getByText("Confirmed by the bank's own report").waitFor();
+});
+
 const olive = await Person.signIn("operator", { operator: true });
 const second = await Person.signIn("second-operator", { operator: true });
 
@@ -261,7 +275,7 @@ await check("what was typed survives an expired session and a lost connection", 
 	faults.splice(0, faults.length, ...faults.filter((fault) => !fault.includes("net::ERR_FAILED")));
 });
 
-const partnerPages = ["Home", "Map", "What if", "Quotes", "Policies", "Claims", "Payouts", "Statement", "Developers"];
+const partnerPages = ["Home", "Map", "What if", "Quotes", "Policies", "Claims", "Payouts", "Statement", "Developers", "Time machine"];
 const operatorPages = ["Inbox", "Event desk", "Release stop", "Claims", "Payouts", "Policies", "Quotes", "Portfolio", "Map", "What if", "Statement", "Partners", "Products", "Sources", "Capacity and moratoria", "Jobs", "Audit log"];
 for (const [name, operator, pages] of [["acme", false, partnerPages], ["operator", true, operatorPages]]) {
 	for (const [colorScheme, width] of [["light", 1280], ["dark", 1280], ["dark", 360]]) {
