@@ -33,7 +33,7 @@ func TestOperatorMutationsRequireOperator(t *testing.T) {
 	documents := operatorsOnly(loadCommittedSchema(t))
 	for _, verb := range []string{
 		"decideClaim", "publishProduct", "registerPartner", "disablePartner", "enablePartner", "blockPayout", "unblockPayout",
-		"approvePayout", "releasePayout", "resolvePayout", "settlePayoutExternally", "reconcile", "closeReconciliationException", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule", "adoptRail", "registerSource", "mergeOccurrences", "splitOccurrences",
+		"approvePayout", "releasePayout", "resolvePayout", "settlePayoutExternally", "reconcile", "closeReconciliationException", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule", "adoptRail", "registerSource", "mergeOccurrences", "splitOccurrences", "setPartnerTerms", "retireProduct",
 	} {
 		require.Contains(t, documents, verb)
 	}
@@ -65,6 +65,17 @@ func TestPartnersOverGraphQL(t *testing.T) {
 	require.Equal(t, "DISABLED", switched("disablePartner", "acme"))
 	require.Equal(t, "partner_disabled", d.send(t, quote).errorCode())
 	require.Equal(t, "ENABLED", switched("enablePartner", "acme"))
+	require.Empty(t, d.send(t, quote).Errors)
+
+	terms := d.queryDataAs(t, "operator", `mutation { setPartnerTerms(input: {slug: "acme", products: ["cyclone-circle"], commissionShare: "0.05", maximumLimits: [{amount: 100, currency: "USD"}],
+		requestsPerSecond: 7, contacts: [{name: "Ann", email: "ann@example.com"}], reason: "The new contract."}) {
+		partner { version terms { products commissionShare maximumLimits { amount currency } requestsPerSecond requestBurst contacts { name email } } } } }`, nil)
+	require.Equal(t, map[string]any{
+		"products": []any{"cyclone-circle"}, "commissionShare": "0.05", "maximumLimits": []any{map[string]any{"amount": 100.0, "currency": "USD"}},
+		"requestsPerSecond": 7.0, "requestBurst": nil, "contacts": []any{map[string]any{"name": "Ann", "email": "ann@example.com"}},
+	}, terms["setPartnerTerms"].(map[string]any)["partner"].(map[string]any)["terms"])
+	require.Equal(t, "product_unknown", d.send(t, quote).errorCode())
+	d.queryDataAs(t, "operator", `mutation { setPartnerTerms(input: {slug: "acme", reason: "The contract ended."}) { partner { slug } } }`, nil)
 	require.Empty(t, d.send(t, quote).Errors)
 
 	var slugs []any

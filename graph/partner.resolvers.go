@@ -24,6 +24,10 @@ func (r *mutationResolver) EnablePartner(ctx context.Context, input node.Partner
 	return readerFrom(ctx).EnablePartner(ctx, input)
 }
 
+func (r *mutationResolver) SetPartnerTerms(ctx context.Context, input node.SetPartnerTermsInput) (*node.PartnerPayload, error) {
+	return readerFrom(ctx).SetPartnerTerms(ctx, input)
+}
+
 func (r *queryResolver) Partner(ctx context.Context, slug string) (*wire.Partner, error) {
 	return readerFrom(ctx).Partner(ctx, slug)
 }

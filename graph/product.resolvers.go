@@ -11,10 +11,18 @@ import (
 	"parapet/graph/node"
 )
 
+func (r *mutationResolver) RetireProduct(ctx context.Context, input node.RetireProductInput) (*node.RetireProductPayload, error) {
+	return readerFrom(ctx).RetireProduct(ctx, input)
+}
+
 func (r *queryResolver) Product(ctx context.Context, key string, version *int) (*node.Product, error) {
 	return readerFrom(ctx).Product(ctx, key, version)
 }
 
 func (r *queryResolver) Products(ctx context.Context, first *int, after *string) (*node.Connection[*node.Product], error) {
 	return readerFrom(ctx).Products(ctx, first, after)
+}
+
+func (r *queryResolver) ProductVersions(ctx context.Context, key string, first *int, after *string) (*node.Connection[*node.Product], error) {
+	return readerFrom(ctx).ProductVersions(ctx, key, first, after)
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/kernel/apperr"
+	"parapet/model/partners"
 	"parapet/rest"
 )
 
@@ -158,17 +159,32 @@ func TestResponsesSetNosniffAndNoStore(t *testing.T) {
 // testQuota is a shared allowance of a fixed number of requests.
 type testQuota struct {
 	sync.Mutex
-	left, leases int
-	err          error
+	left, leases     int
+	perSecond, burst int // 0: those of the server
+	err              error
 }
 
-func (p *testQuota) Lease(_ context.Context, _ string, want int) (int, time.Duration, error) {
+func (p *testQuota) Lease(_ context.Context, _ string, want int) (partners.Grant, error) {
 	p.Lock()
 	defer p.Unlock()
 	p.leases++
 	granted := min(want, p.left)
 	p.left -= granted
-	return granted, time.Second, p.err
+	return partners.Grant{Granted: granted, Until: time.Second, PerSecond: p.perSecond, Burst: p.burst}, p.err
+}
+
+func TestGrantReplacesTheLimitsOfTheServer(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		clock, shared := &testClock{at: time.Unix(0, 0)}, &testQuota{left: 1000, perSecond: 5, burst: 8}
+		limiter := rest.NewLimiter(rest.RateLimit{PerSecond: 100, Burst: 200, Quota: shared}, clock.now)
+		require.Equal(t, 200, limiter.Take(t.Context(), "partner/acme").Limit)
+		synctest.Wait()
+		d := limiter.Take(t.Context(), "partner/acme")
+		require.Equal(t, 8, d.Limit)
+		require.Equal(t, 1600*time.Millisecond, d.Window)
+		require.Equal(t, 200, limiter.Take(t.Context(), "partner/globex").Limit, "until its own lease")
+	})
 }
 
 // Several nodes together allow at most the shared quota plus one burst per node, and ask

@@ -5,6 +5,8 @@ import (
 	"math"
 	"sync"
 	"time"
+
+	"parapet/model/partners"
 )
 
 // Limiter decides whether a caller may make one more request now.
@@ -28,10 +30,10 @@ type LimitDecision struct {
 // background; no request waits for it.
 type Quota interface {
 	// Lease takes up to want requests from the shared allowance of who. The granted
-	// requests may be used on this node for the duration until; when it grants nothing,
-	// the node asks again after until. After an error this node decides alone for a
-	// while.
-	Lease(ctx context.Context, who string, want int) (granted int, until time.Duration, err error)
+	// requests may be used on this node for the duration Until; when it grants nothing,
+	// the node asks again after Until. After an error this node decides alone for a
+	// while. The limits of the grant replace those of the server.
+	Lease(ctx context.Context, who string, want int) (partners.Grant, error)
 }
 
 // RateLimit is the allowance of each caller. Zero members mean the contract's values: 100
@@ -71,6 +73,8 @@ type bucketLimiter struct {
 
 // bucket is a caller's allowance: its local tokens and its lease.
 type bucket struct {
+	perSecond, burst int // the server's until the first lease
+
 	tokens     float64
 	refilledAt time.Time // time at which tokens was computed
 
@@ -88,7 +92,7 @@ func (l *bucketLimiter) Take(ctx context.Context, who string) LimitDecision {
 	now := l.now()
 	b := l.refilledBucket(who, now)
 	if l.Quota == nil || now.Before(b.localUntil) {
-		return l.takeLocal(b)
+		return b.takeLocal()
 	}
 	return l.takeLeased(ctx, who, b, now)
 }
@@ -100,10 +104,10 @@ func (l *bucketLimiter) refilledBucket(who string, now time.Time) *bucket {
 	}
 	b := l.byCaller[who]
 	if b == nil {
-		b = &bucket{tokens: float64(l.Burst), refilledAt: now}
+		b = &bucket{perSecond: l.PerSecond, burst: l.Burst, tokens: float64(l.Burst), refilledAt: now}
 		l.byCaller[who] = b
 	}
-	b.tokens = min(float64(l.Burst), b.tokens+max(0, now.Sub(b.refilledAt).Seconds())*float64(l.PerSecond))
+	b.tokens = min(float64(b.burst), b.tokens+max(0, now.Sub(b.refilledAt).Seconds())*float64(b.perSecond))
 	b.refilledAt = now
 	return b
 }
@@ -113,41 +117,41 @@ func (l *bucketLimiter) refilledBucket(who string, now time.Time) *bucket {
 func (l *bucketLimiter) removeIdleBuckets(now time.Time) {
 	l.cleanedAt = now
 	for who, b := range l.byCaller {
-		if now.Sub(b.refilledAt) > 2*l.refillWindow() && !b.leaseRequested && !now.Before(b.leaseExpiresAt) && !now.Before(b.localUntil) {
+		if now.Sub(b.refilledAt) > 2*b.refillWindow() && !b.leaseRequested && !now.Before(b.leaseExpiresAt) && !now.Before(b.localUntil) {
 			delete(l.byCaller, who)
 		}
 	}
 }
 
 // refillWindow returns the time to fill an empty bucket.
-func (l *bucketLimiter) refillWindow() time.Duration {
-	return time.Duration(float64(l.Burst) / float64(l.PerSecond) * float64(time.Second))
+func (b *bucket) refillWindow() time.Duration {
+	return time.Duration(float64(b.burst) / float64(b.perSecond) * float64(time.Second))
 }
 
 // takeLocal takes a token of this node.
-func (l *bucketLimiter) takeLocal(b *bucket) LimitDecision {
+func (b *bucket) takeLocal() LimitDecision {
 	allowed := b.tokens >= 1
 	if allowed {
 		b.tokens--
 	}
-	d := l.newDecision(allowed, int(b.tokens))
+	d := b.newDecision(allowed, int(b.tokens))
 	if !allowed {
-		d.RetryAfter = l.refillDuration(1 - b.tokens)
+		d.RetryAfter = b.refillDuration(1 - b.tokens)
 	}
 	return d
 }
 
-func (l *bucketLimiter) newDecision(allowed bool, remaining int) LimitDecision {
-	remaining = min(max(0, remaining), l.Burst)
+func (b *bucket) newDecision(allowed bool, remaining int) LimitDecision {
+	remaining = min(max(0, remaining), b.burst)
 	return LimitDecision{
-		Allowed: allowed, Limit: l.Burst, Remaining: remaining,
-		Reset: l.refillDuration(float64(l.Burst - remaining)), Window: l.refillWindow(),
+		Allowed: allowed, Limit: b.burst, Remaining: remaining,
+		Reset: b.refillDuration(float64(b.burst - remaining)), Window: b.refillWindow(),
 	}
 }
 
 // refillDuration returns the time to gain this many tokens.
-func (l *bucketLimiter) refillDuration(tokens float64) time.Duration {
-	return time.Duration(math.Ceil(tokens / float64(l.PerSecond) * float64(time.Second)))
+func (b *bucket) refillDuration(tokens float64) time.Duration {
+	return time.Duration(math.Ceil(tokens / float64(b.perSecond) * float64(time.Second)))
 }
 
 // takeLeased takes one request from the lease and renews it before it is used up. While a
@@ -158,17 +162,17 @@ func (l *bucketLimiter) takeLeased(ctx context.Context, who string, b *bucket, n
 	if over && b.leased > 0 {
 		b.leased = 0
 	}
-	if slice := max(1, l.Burst/4); !b.leaseRequested && (over || b.leased > 0 && b.leased <= slice/2) {
+	if slice := max(1, b.burst/4); !b.leaseRequested && (over || b.leased > 0 && b.leased <= slice/2) {
 		b.leaseRequested = true
 		go l.requestLease(context.WithoutCancel(ctx), who, b, slice-min(0, b.leased))
 	}
-	allowed := b.leased > 0 || b.leaseRequested && !b.leaseExhausted && b.leased > -l.Burst
+	allowed := b.leased > 0 || b.leaseRequested && !b.leaseExhausted && b.leased > -b.burst
 	if allowed {
 		b.leased--
 	}
-	d := l.newDecision(allowed, l.Burst+min(0, b.leased))
+	d := b.newDecision(allowed, b.burst+min(0, b.leased))
 	if !allowed {
-		d.Remaining, d.RetryAfter = 0, max(l.refillDuration(1), b.leaseExpiresAt.Sub(now))
+		d.Remaining, d.RetryAfter = 0, max(b.refillDuration(1), b.leaseExpiresAt.Sub(now))
 	}
 	return d
 }
@@ -183,7 +187,7 @@ const (
 func (l *bucketLimiter) requestLease(ctx context.Context, who string, b *bucket, want int) {
 	ctx, cancel := context.WithTimeout(ctx, leaseTimeout)
 	defer cancel()
-	granted, until, err := l.Quota.Lease(ctx, who, want)
+	grant, err := l.Quota.Lease(ctx, who, want)
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	now := l.now()
@@ -192,6 +196,9 @@ func (l *bucketLimiter) requestLease(ctx context.Context, who string, b *bucket,
 		b.leased, b.localUntil = 0, now.Add(localOnlyFor)
 		return
 	}
-	b.leased += max(0, granted)
-	b.leaseExpiresAt, b.leaseExhausted = now.Add(until), b.leased <= 0
+	if grant.PerSecond > 0 && grant.Burst > 0 {
+		b.perSecond, b.burst = grant.PerSecond, grant.Burst
+	}
+	b.leased += max(0, grant.Granted)
+	b.leaseExpiresAt, b.leaseExhausted = now.Add(grant.Until), b.leased <= 0
 }

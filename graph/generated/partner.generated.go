@@ -11,10 +11,12 @@ import (
 	"time"
 
 	"github.com/99designs/gqlgen/graphql"
+	"github.com/shopspring/decimal"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
+	"parapet/model/money"
 	"parapet/model/wire"
 )
 
@@ -205,6 +207,38 @@ func (ec *executionContext) _Partner_status(ctx context.Context, field graphql.C
 }
 func (ec *executionContext) fieldContext_Partner_status(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("Partner", field, false, false, errors.New("field of type PartnerStatus does not have child fields"))
+}
+
+func (ec *executionContext) _Partner_terms(ctx context.Context, field graphql.CollectedField, obj *wire.Partner) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Partner_terms(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Terms, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v wire.PartnerTerms) graphql.Marshaler {
+			return ec.marshalNPartnerTerms2parapetᚋmodelᚋwireᚐPartnerTerms(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_Partner_terms(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "Partner",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PartnerTerms(ctx, field)
+		},
+	}
+	return fc, nil
 }
 
 func (ec *executionContext) _Partner_createdAt(ctx context.Context, field graphql.CollectedField, obj *wire.Partner) (ret graphql.Marshaler) {
@@ -418,6 +452,52 @@ func (ec *executionContext) fieldContext_PartnerConnection_totalCountExceeded(_ 
 	return graphql.NewScalarFieldContext("PartnerConnection", field, true, false, errors.New("field of type Boolean does not have child fields"))
 }
 
+func (ec *executionContext) _PartnerContact_name(ctx context.Context, field graphql.CollectedField, obj *wire.PartnerContact) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerContact_name(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Name, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerContact_name(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PartnerContact", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PartnerContact_email(ctx context.Context, field graphql.CollectedField, obj *wire.PartnerContact) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerContact_email(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Email, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v string) graphql.Marshaler {
+			return ec.marshalNString2string(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerContact_email(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PartnerContact", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _PartnerEdge_cursor(ctx context.Context, field graphql.CollectedField, obj *node.Edge[*wire.Partner]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -468,6 +548,162 @@ func (ec *executionContext) fieldContext_PartnerEdge_node(_ context.Context, fie
 		IsResolver: false,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 			return ec.childFields_Partner(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PartnerTerms_products(ctx context.Context, field graphql.CollectedField, obj *wire.PartnerTerms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerTerms_products(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Products, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []string) graphql.Marshaler {
+			return ec.marshalOString2ᚕstringᚄ(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerTerms_products(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PartnerTerms", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _PartnerTerms_commissionShare(ctx context.Context, field graphql.CollectedField, obj *wire.PartnerTerms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerTerms_commissionShare(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.CommissionShare, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *decimal.Decimal) graphql.Marshaler {
+			return ec.marshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerTerms_commissionShare(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PartnerTerms", field, false, false, errors.New("field of type Decimal does not have child fields"))
+}
+
+func (ec *executionContext) _PartnerTerms_maximumLimits(ctx context.Context, field graphql.CollectedField, obj *wire.PartnerTerms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerTerms_maximumLimits(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.MaximumLimits, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []money.Money) graphql.Marshaler {
+			return ec.marshalNMoney2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerTerms_maximumLimits(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PartnerTerms",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Money(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _PartnerTerms_requestsPerSecond(ctx context.Context, field graphql.CollectedField, obj *wire.PartnerTerms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerTerms_requestsPerSecond(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RequestsPerSecond, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerTerms_requestsPerSecond(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PartnerTerms", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PartnerTerms_requestBurst(ctx context.Context, field graphql.CollectedField, obj *wire.PartnerTerms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerTerms_requestBurst(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RequestBurst, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *int) graphql.Marshaler {
+			return ec.marshalOInt2ᚖint(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerTerms_requestBurst(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("PartnerTerms", field, false, false, errors.New("field of type Int does not have child fields"))
+}
+
+func (ec *executionContext) _PartnerTerms_contacts(ctx context.Context, field graphql.CollectedField, obj *wire.PartnerTerms) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_PartnerTerms_contacts(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Contacts, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v []wire.PartnerContact) graphql.Marshaler {
+			return ec.marshalNPartnerContact2ᚕparapetᚋmodelᚋwireᚐPartnerContactᚄ(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_PartnerTerms_contacts(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "PartnerTerms",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_PartnerContact(ctx, field)
 		},
 	}
 	return fc, nil
@@ -526,6 +762,61 @@ func (ec *executionContext) _RegisterPartnerPayload_clientMutationId(ctx context
 }
 func (ec *executionContext) fieldContext_RegisterPartnerPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	return graphql.NewScalarFieldContext("RegisterPartnerPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
+func (ec *executionContext) _SetPartnerTermsPayload_partner(ctx context.Context, field graphql.CollectedField, obj *node.PartnerPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SetPartnerTermsPayload_partner(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Partner, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *wire.Partner) graphql.Marshaler {
+			return ec.marshalNPartner2ᚖparapetᚋmodelᚋwireᚐPartner(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_SetPartnerTermsPayload_partner(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "SetPartnerTermsPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Partner(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _SetPartnerTermsPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.PartnerPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_SetPartnerTermsPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_SetPartnerTermsPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SetPartnerTermsPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 // endregion **************************** field.gotpl *****************************
@@ -620,6 +911,43 @@ func (ec *executionContext) unmarshalInputEnablePartnerInput(ctx context.Context
 	return it, nil
 }
 
+func (ec *executionContext) unmarshalInputPartnerContactInput(ctx context.Context, obj any) (wire.PartnerContact, error) {
+	var it wire.PartnerContact
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"name", "email"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "name":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("name"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Name = data
+		case "email":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("email"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Email = data
+		}
+	}
+	return it, nil
+}
+
 func (ec *executionContext) unmarshalInputRegisterPartnerInput(ctx context.Context, obj any) (node.RegisterPartnerInput, error) {
 	var it node.RegisterPartnerInput
 	if obj == nil {
@@ -652,6 +980,92 @@ func (ec *executionContext) unmarshalInputRegisterPartnerInput(ctx context.Conte
 				return it, err
 			}
 			it.Name = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSetPartnerTermsInput(ctx context.Context, obj any) (node.SetPartnerTermsInput, error) {
+	var it node.SetPartnerTermsInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"slug", "products", "commissionShare", "maximumLimits", "requestsPerSecond", "requestBurst", "contacts", "reason", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "slug":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("slug"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Slug = data
+		case "products":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("products"))
+			data, err := ec.unmarshalOString2ᚕstringᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Products = data
+		case "commissionShare":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("commissionShare"))
+			data, err := ec.unmarshalODecimal2ᚖgithubᚗcomᚋshopspringᚋdecimalᚐDecimal(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.CommissionShare = data
+		case "maximumLimits":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("maximumLimits"))
+			data, err := ec.unmarshalOMoneyInput2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.MaximumLimits = data
+		case "requestsPerSecond":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestsPerSecond"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestsPerSecond = data
+		case "requestBurst":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("requestBurst"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.RequestBurst = data
+		case "contacts":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("contacts"))
+			data, err := ec.unmarshalOPartnerContactInput2ᚕparapetᚋmodelᚋwireᚐPartnerContactᚄ(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Contacts = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
 		case "clientMutationId":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
 			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
@@ -782,6 +1196,11 @@ func (ec *executionContext) _Partner(ctx context.Context, sel ast.SelectionSet, 
 			}
 		case "status":
 			out.Values[i] = ec._Partner_status(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "terms":
+			out.Values[i] = ec._Partner_terms(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -945,6 +1364,49 @@ func (ec *executionContext) _PartnerConnection(ctx context.Context, sel ast.Sele
 	return out
 }
 
+var partnerContactImplementors = []string{"PartnerContact"}
+
+func (ec *executionContext) _PartnerContact(ctx context.Context, sel ast.SelectionSet, obj *wire.PartnerContact) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, partnerContactImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PartnerContact")
+		case "name":
+			out.Values[i] = ec._PartnerContact_name(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "email":
+			out.Values[i] = ec._PartnerContact_email(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var partnerEdgeImplementors = []string{"PartnerEdge"}
 
 func (ec *executionContext) _PartnerEdge(ctx context.Context, sel ast.SelectionSet, obj *node.Edge[*wire.Partner]) graphql.Marshaler {
@@ -964,6 +1426,69 @@ func (ec *executionContext) _PartnerEdge(ctx context.Context, sel ast.SelectionS
 			}
 		case "node":
 			out.Values[i] = ec._PartnerEdge_node(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var partnerTermsImplementors = []string{"PartnerTerms"}
+
+func (ec *executionContext) _PartnerTerms(ctx context.Context, sel ast.SelectionSet, obj *wire.PartnerTerms) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, partnerTermsImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("PartnerTerms")
+		case "products":
+			out.Values[i] = ec._PartnerTerms_products(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "commissionShare":
+			out.Values[i] = ec._PartnerTerms_commissionShare(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "maximumLimits":
+			out.Values[i] = ec._PartnerTerms_maximumLimits(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "requestsPerSecond":
+			out.Values[i] = ec._PartnerTerms_requestsPerSecond(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "requestBurst":
+			out.Values[i] = ec._PartnerTerms_requestBurst(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		case "contacts":
+			out.Values[i] = ec._PartnerTerms_contacts(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
@@ -1031,6 +1556,49 @@ func (ec *executionContext) _RegisterPartnerPayload(ctx context.Context, sel ast
 	return out
 }
 
+var setPartnerTermsPayloadImplementors = []string{"SetPartnerTermsPayload"}
+
+func (ec *executionContext) _SetPartnerTermsPayload(ctx context.Context, sel ast.SelectionSet, obj *node.PartnerPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, setPartnerTermsPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("SetPartnerTermsPayload")
+		case "partner":
+			out.Values[i] = ec._SetPartnerTermsPayload_partner(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._SetPartnerTermsPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 // endregion **************************** object.gotpl ****************************
 
 // region    ***************************** type.gotpl *****************************
@@ -1069,6 +1637,31 @@ func (ec *executionContext) marshalNPartner2ᚖparapetᚋmodelᚋwireᚐPartner(
 		return graphql.Null
 	}
 	return ec._Partner(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalNPartnerContact2parapetᚋmodelᚋwireᚐPartnerContact(ctx context.Context, sel ast.SelectionSet, v wire.PartnerContact) graphql.Marshaler {
+	return ec._PartnerContact(ctx, sel, &v)
+}
+
+func (ec *executionContext) marshalNPartnerContact2ᚕparapetᚋmodelᚋwireᚐPartnerContactᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.PartnerContact) graphql.Marshaler {
+	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
+		fc := graphql.GetFieldContext(ctx)
+		fc.Result = &v[i]
+		return ec.marshalNPartnerContact2parapetᚋmodelᚋwireᚐPartnerContact(ctx, sel, v[i])
+	})
+
+	for _, e := range ret {
+		if e == graphql.Null {
+			return graphql.Null
+		}
+	}
+
+	return ret
+}
+
+func (ec *executionContext) unmarshalNPartnerContactInput2parapetᚋmodelᚋwireᚐPartnerContact(ctx context.Context, v any) (wire.PartnerContact, error) {
+	res, err := ec.unmarshalInputPartnerContactInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNPartnerEdge2ᚕᚖparapetᚋgraphᚋnodeᚐEdgeᚄ(ctx context.Context, sel ast.SelectionSet, v []*node.Edge[*wire.Partner]) graphql.Marshaler {
@@ -1113,8 +1706,17 @@ func (ec *executionContext) marshalNPartnerStatus2string(ctx context.Context, se
 	return res
 }
 
+func (ec *executionContext) marshalNPartnerTerms2parapetᚋmodelᚋwireᚐPartnerTerms(ctx context.Context, sel ast.SelectionSet, v wire.PartnerTerms) graphql.Marshaler {
+	return ec._PartnerTerms(ctx, sel, &v)
+}
+
 func (ec *executionContext) unmarshalNRegisterPartnerInput2parapetᚋgraphᚋnodeᚐRegisterPartnerInput(ctx context.Context, v any) (node.RegisterPartnerInput, error) {
 	res, err := ec.unmarshalInputRegisterPartnerInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) unmarshalNSetPartnerTermsInput2parapetᚋgraphᚋnodeᚐSetPartnerTermsInput(ctx context.Context, v any) (node.SetPartnerTermsInput, error) {
+	res, err := ec.unmarshalInputSetPartnerTermsInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -1146,11 +1748,35 @@ func (ec *executionContext) marshalOPartnerConnection2ᚖparapetᚋgraphᚋnode�
 	return ec._PartnerConnection(ctx, sel, v)
 }
 
+func (ec *executionContext) unmarshalOPartnerContactInput2ᚕparapetᚋmodelᚋwireᚐPartnerContactᚄ(ctx context.Context, v any) ([]wire.PartnerContact, error) {
+	if v == nil {
+		return nil, nil
+	}
+	vSlice := graphql.CoerceList(v)
+	var err error
+	res := make([]wire.PartnerContact, len(vSlice))
+	for i := range vSlice {
+		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
+		res[i], err = ec.unmarshalNPartnerContactInput2parapetᚋmodelᚋwireᚐPartnerContact(ctx, vSlice[i])
+		if err != nil {
+			return nil, err
+		}
+	}
+	return res, nil
+}
+
 func (ec *executionContext) marshalORegisterPartnerPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx context.Context, sel ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
 	}
 	return ec._RegisterPartnerPayload(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalOSetPartnerTermsPayload2ᚖparapetᚋgraphᚋnodeᚐPartnerPayload(ctx context.Context, sel ast.SelectionSet, v *node.PartnerPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SetPartnerTermsPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -816,6 +816,29 @@ func (ec *executionContext) fieldContext_Product_notes(_ context.Context, field 
 	return graphql.NewScalarFieldContext("Product", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
+func (ec *executionContext) _Product_retiredAt(ctx context.Context, field graphql.CollectedField, obj *node.Product) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_Product_retiredAt(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.RetiredAt, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *time.Time) graphql.Marshaler {
+			return ec.marshalODateTime2ᚖtimeᚐTime(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_Product_retiredAt(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("Product", field, false, false, errors.New("field of type DateTime does not have child fields"))
+}
+
 func (ec *executionContext) _ProductConnection_edges(ctx context.Context, field graphql.CollectedField, obj *node.Connection[*node.Product]) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1334,6 +1357,61 @@ func (ec *executionContext) fieldContext_ProductTimes_farthestStart(_ context.Co
 	return graphql.NewScalarFieldContext("ProductTimes", field, false, false, errors.New("field of type Duration does not have child fields"))
 }
 
+func (ec *executionContext) _RetireProductPayload_product(ctx context.Context, field graphql.CollectedField, obj *node.RetireProductPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetireProductPayload_product(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Product, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Product) graphql.Marshaler {
+			return ec.marshalNProduct2ᚖparapetᚋgraphᚋnodeᚐProduct(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_RetireProductPayload_product(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "RetireProductPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Product(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _RetireProductPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.RetireProductPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_RetireProductPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_RetireProductPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("RetireProductPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _WorkedExample_name(ctx context.Context, field graphql.CollectedField, obj *node.WorkedExample) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -1594,6 +1672,57 @@ func (ec *executionContext) fieldContext_WorkedExample_amount(_ context.Context,
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
+
+func (ec *executionContext) unmarshalInputRetireProductInput(ctx context.Context, obj any) (node.RetireProductInput, error) {
+	var it node.RetireProductInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"key", "version", "reason", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "key":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("key"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Key = data
+		case "version":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("version"))
+			data, err := ec.unmarshalOInt2ᚖint(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Version = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
 
 // endregion **************************** input.gotpl *****************************
 
@@ -1867,6 +1996,11 @@ func (ec *executionContext) _Product(ctx context.Context, sel ast.SelectionSet, 
 		case "notes":
 			out.Values[i] = ec._Product_notes(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "retiredAt":
+			out.Values[i] = ec._Product_retiredAt(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -2183,6 +2317,49 @@ func (ec *executionContext) _ProductTimes(ctx context.Context, sel ast.Selection
 	return out
 }
 
+var retireProductPayloadImplementors = []string{"RetireProductPayload"}
+
+func (ec *executionContext) _RetireProductPayload(ctx context.Context, sel ast.SelectionSet, obj *node.RetireProductPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, retireProductPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("RetireProductPayload")
+		case "product":
+			out.Values[i] = ec._RetireProductPayload_product(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._RetireProductPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
 var workedExampleImplementors = []string{"WorkedExample"}
 
 func (ec *executionContext) _WorkedExample(ctx context.Context, sel ast.SelectionSet, obj *node.WorkedExample) graphql.Marshaler {
@@ -2354,6 +2531,11 @@ func (ec *executionContext) marshalNProductTimes2parapetᚋmodelᚋquotingᚋpro
 	return ec._ProductTimes(ctx, sel, &v)
 }
 
+func (ec *executionContext) unmarshalNRetireProductInput2parapetᚋgraphᚋnodeᚐRetireProductInput(ctx context.Context, v any) (node.RetireProductInput, error) {
+	res, err := ec.unmarshalInputRetireProductInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
+}
+
 func (ec *executionContext) marshalNWorkedExample2parapetᚋgraphᚋnodeᚐWorkedExample(ctx context.Context, sel ast.SelectionSet, v node.WorkedExample) graphql.Marshaler {
 	return ec._WorkedExample(ctx, sel, &v)
 }
@@ -2412,6 +2594,13 @@ func (ec *executionContext) marshalOProductConnection2ᚖparapetᚋgraphᚋnode�
 		return graphql.Null
 	}
 	return ec._ProductConnection(ctx, sel, v)
+}
+
+func (ec *executionContext) marshalORetireProductPayload2ᚖparapetᚋgraphᚋnodeᚐRetireProductPayload(ctx context.Context, sel ast.SelectionSet, v *node.RetireProductPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._RetireProductPayload(ctx, sel, v)
 }
 
 // endregion ***************************** type.gotpl *****************************

@@ -923,6 +923,7 @@ type ComplexityRoot struct {
 		ResolvePayout                func(childComplexity int, input node.ResolvePayoutInput) int
 		ResumeQueue                  func(childComplexity int, input node.ResumeQueueInput) int
 		ResumeReleases               func(childComplexity int, input node.ResumeReleasesInput) int
+		RetireProduct                func(childComplexity int, input node.RetireProductInput) int
 		RetryDelivery                func(childComplexity int, input node.RetryDeliveryInput) int
 		RetryFailedDeliveries        func(childComplexity int, input node.RetryFailedDeliveriesInput) int
 		RetryJobs                    func(childComplexity int, input node.RetryJobsInput) int
@@ -930,6 +931,7 @@ type ComplexityRoot struct {
 		SendBadSignature             func(childComplexity int, input node.SendBadSignatureInput) int
 		SetCapacity                  func(childComplexity int, input node.SetCapacityInput) int
 		SetMoratoriumRule            func(childComplexity int, input node.SetMoratoriumRuleInput) int
+		SetPartnerTerms              func(childComplexity int, input node.SetPartnerTermsInput) int
 		SettlePayoutExternally       func(childComplexity int, input node.SettlePayoutExternallyInput) int
 		SnoozeJobs                   func(childComplexity int, input node.SnoozeJobsInput) int
 		SplitOccurrences             func(childComplexity int, input node.RelateOccurrencesInput) int
@@ -1099,6 +1101,7 @@ type ComplexityRoot struct {
 		Name      func(childComplexity int) int
 		Slug      func(childComplexity int) int
 		Status    func(childComplexity int) int
+		Terms     func(childComplexity int) int
 		UpdatedAt func(childComplexity int) int
 		Version   func(childComplexity int) int
 	}
@@ -1111,9 +1114,23 @@ type ComplexityRoot struct {
 		TotalCountExceeded func(childComplexity int) int
 	}
 
+	PartnerContact struct {
+		Email func(childComplexity int) int
+		Name  func(childComplexity int) int
+	}
+
 	PartnerEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	PartnerTerms struct {
+		CommissionShare   func(childComplexity int) int
+		Contacts          func(childComplexity int) int
+		MaximumLimits     func(childComplexity int) int
+		Products          func(childComplexity int) int
+		RequestBurst      func(childComplexity int) int
+		RequestsPerSecond func(childComplexity int) int
 	}
 
 	PastEvent struct {
@@ -1365,6 +1382,7 @@ type ComplexityRoot struct {
 		PayoutCurves  func(childComplexity int) int
 		Place         func(childComplexity int) int
 		Price         func(childComplexity int) int
+		RetiredAt     func(childComplexity int) int
 		Summary       func(childComplexity int) int
 		Times         func(childComplexity int) int
 		Title         func(childComplexity int) int
@@ -1461,6 +1479,7 @@ type ComplexityRoot struct {
 		Policy                   func(childComplexity int, id string) int
 		Portfolio                func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
 		Product                  func(childComplexity int, key string, version *int) int
+		ProductVersions          func(childComplexity int, key string, first *int, after *string) int
 		Products                 func(childComplexity int, first *int, after *string) int
 		Quote                    func(childComplexity int, id string) int
 		QuoteReceipt             func(childComplexity int, quoteID string) int
@@ -1699,6 +1718,11 @@ type ComplexityRoot struct {
 		Resumption       func(childComplexity int) int
 	}
 
+	RetireProductPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Product          func(childComplexity int) int
+	}
+
 	RetryDeliveryPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Delivery         func(childComplexity int) int
@@ -1860,6 +1884,11 @@ type ComplexityRoot struct {
 	SetMoratoriumRulePayload struct {
 		ClientMutationID func(childComplexity int) int
 		Rule             func(childComplexity int) int
+	}
+
+	SetPartnerTermsPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Partner          func(childComplexity int) int
 	}
 
 	SettlePayoutExternallyPayload struct {
@@ -5883,6 +5912,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ResumeReleases(childComplexity, args["input"].(node.ResumeReleasesInput)), true
+	case "Mutation.retireProduct":
+		if e.ComplexityRoot.Mutation.RetireProduct == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retireProduct_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetireProduct(childComplexity, args["input"].(node.RetireProductInput)), true
 	case "Mutation.retryDelivery":
 		if e.ComplexityRoot.Mutation.RetryDelivery == nil {
 			break
@@ -5960,6 +6000,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.SetMoratoriumRule(childComplexity, args["input"].(node.SetMoratoriumRuleInput)), true
+	case "Mutation.setPartnerTerms":
+		if e.ComplexityRoot.Mutation.SetPartnerTerms == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_setPartnerTerms_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.SetPartnerTerms(childComplexity, args["input"].(node.SetPartnerTermsInput)), true
 	case "Mutation.settlePayoutExternally":
 		if e.ComplexityRoot.Mutation.SettlePayoutExternally == nil {
 			break
@@ -6730,6 +6781,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Partner.Status(childComplexity), true
+	case "Partner.terms":
+		if e.ComplexityRoot.Partner.Terms == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Partner.Terms(childComplexity), true
 	case "Partner.updatedAt":
 		if e.ComplexityRoot.Partner.UpdatedAt == nil {
 			break
@@ -6774,6 +6831,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.PartnerConnection.TotalCountExceeded(childComplexity), true
 
+	case "PartnerContact.email":
+		if e.ComplexityRoot.PartnerContact.Email == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerContact.Email(childComplexity), true
+	case "PartnerContact.name":
+		if e.ComplexityRoot.PartnerContact.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerContact.Name(childComplexity), true
+
 	case "PartnerEdge.cursor":
 		if e.ComplexityRoot.PartnerEdge.Cursor == nil {
 			break
@@ -6786,6 +6856,43 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.PartnerEdge.Node(childComplexity), true
+
+	case "PartnerTerms.commissionShare":
+		if e.ComplexityRoot.PartnerTerms.CommissionShare == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerTerms.CommissionShare(childComplexity), true
+	case "PartnerTerms.contacts":
+		if e.ComplexityRoot.PartnerTerms.Contacts == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerTerms.Contacts(childComplexity), true
+	case "PartnerTerms.maximumLimits":
+		if e.ComplexityRoot.PartnerTerms.MaximumLimits == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerTerms.MaximumLimits(childComplexity), true
+	case "PartnerTerms.products":
+		if e.ComplexityRoot.PartnerTerms.Products == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerTerms.Products(childComplexity), true
+	case "PartnerTerms.requestBurst":
+		if e.ComplexityRoot.PartnerTerms.RequestBurst == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerTerms.RequestBurst(childComplexity), true
+	case "PartnerTerms.requestsPerSecond":
+		if e.ComplexityRoot.PartnerTerms.RequestsPerSecond == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PartnerTerms.RequestsPerSecond(childComplexity), true
 
 	case "PastEvent.distanceKm":
 		if e.ComplexityRoot.PastEvent.DistanceKM == nil {
@@ -7875,6 +7982,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Product.Price(childComplexity), true
+	case "Product.retiredAt":
+		if e.ComplexityRoot.Product.RetiredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.RetiredAt(childComplexity), true
 	case "Product.summary":
 		if e.ComplexityRoot.Product.Summary == nil {
 			break
@@ -8498,6 +8611,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Product(childComplexity, args["key"].(string), args["version"].(*int)), true
+	case "Query.productVersions":
+		if e.ComplexityRoot.Query.ProductVersions == nil {
+			break
+		}
+
+		args, err := ec.field_Query_productVersions_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.ProductVersions(childComplexity, args["key"].(string), args["first"].(*int), args["after"].(*string)), true
 	case "Query.products":
 		if e.ComplexityRoot.Query.Products == nil {
 			break
@@ -9553,6 +9677,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.ResumeReleasesPayload.Resumption(childComplexity), true
 
+	case "RetireProductPayload.clientMutationId":
+		if e.ComplexityRoot.RetireProductPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetireProductPayload.ClientMutationID(childComplexity), true
+	case "RetireProductPayload.product":
+		if e.ComplexityRoot.RetireProductPayload.Product == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetireProductPayload.Product(childComplexity), true
+
 	case "RetryDeliveryPayload.clientMutationId":
 		if e.ComplexityRoot.RetryDeliveryPayload.ClientMutationID == nil {
 			break
@@ -10139,6 +10276,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.SetMoratoriumRulePayload.Rule(childComplexity), true
+
+	case "SetPartnerTermsPayload.clientMutationId":
+		if e.ComplexityRoot.SetPartnerTermsPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetPartnerTermsPayload.ClientMutationID(childComplexity), true
+	case "SetPartnerTermsPayload.partner":
+		if e.ComplexityRoot.SetPartnerTermsPayload.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SetPartnerTermsPayload.Partner(childComplexity), true
 
 	case "SettlePayoutExternallyPayload.clientMutationId":
 		if e.ComplexityRoot.SettlePayoutExternallyPayload.ClientMutationID == nil {
@@ -11166,6 +11316,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputOccurrenceFilter,
 		ec.unmarshalInputOccurrenceRefInput,
 		ec.unmarshalInputOpenClaimInput,
+		ec.unmarshalInputPartnerContactInput,
 		ec.unmarshalInputPauseQueueInput,
 		ec.unmarshalInputPayoutFilter,
 		ec.unmarshalInputPayoutMethodFilter,
@@ -11190,6 +11341,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputResolvePayoutInput,
 		ec.unmarshalInputResumeQueueInput,
 		ec.unmarshalInputResumeReleasesInput,
+		ec.unmarshalInputRetireProductInput,
 		ec.unmarshalInputRetryDeliveryInput,
 		ec.unmarshalInputRetryFailedDeliveriesInput,
 		ec.unmarshalInputRetryJobsInput,
@@ -11198,6 +11350,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSendBadSignatureInput,
 		ec.unmarshalInputSetCapacityInput,
 		ec.unmarshalInputSetMoratoriumRuleInput,
+		ec.unmarshalInputSetPartnerTermsInput,
 		ec.unmarshalInputSettlePayoutExternallyInput,
 		ec.unmarshalInputSnoozeJobsInput,
 		ec.unmarshalInputSourceEventInput,
@@ -14369,6 +14522,12 @@ extend type Mutation {
   disablePartner("Whom to disable, and why." input: DisablePartnerInput!): DisablePartnerPayload
   "Enable a disabled partner. Scope operator. Errors: not_found, validation_failed."
   enablePartner("Whom to enable, and why." input: EnablePartnerInput!): EnablePartnerPayload
+  """
+  Replace the terms of a partner: a member that is left out has no bound of its own. They count for new quotes and
+  requests, on every node within seconds; quotes and policies keep theirs. Scope operator. Errors: not_found,
+  validation_failed.
+  """
+  setPartnerTerms("Whose terms, and which." input: SetPartnerTermsInput!): SetPartnerTermsPayload
 }
 
 "A partner, who sells cover. Only operators see this record."
@@ -14379,12 +14538,38 @@ type Partner {
   name: String!
   "Whether its requests are accepted."
   status: PartnerStatus!
+  "What was agreed with it."
+  terms: PartnerTerms!
   "When it was created."
   createdAt: DateTime!
   "When it last changed."
   updatedAt: DateTime!
   "Increases by one with each change of the record itself."
   version: Long!
+}
+
+"What was agreed with one partner. An empty member has no bound of its own."
+type PartnerTerms {
+  "Keys of the products that it may sell; null: all."
+  products: [String!]
+  "Its share of the premium in new quotes; null: the share of the product."
+  commissionShare: Decimal
+  "The largest limit of one cover, by currency."
+  maximumLimits: [Money!]!
+  "Requests a second, over all nodes; null: those of the server."
+  requestsPerSecond: Int
+  "Requests at once; null: those of the server."
+  requestBurst: Int
+  "Whom operators write to."
+  contacts: [PartnerContact!]!
+}
+
+"A person or a mailbox at a partner."
+type PartnerContact {
+  "The name."
+  name: String!
+  "The e-mail address."
+  email: String!
 }
 
 "Whether a partner's requests are accepted."
@@ -14465,6 +14650,44 @@ input EnablePartnerInput {
 
 "The partner that was enabled."
 type EnablePartnerPayload {
+  "The partner."
+  partner: Partner!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"The terms of a partner."
+input SetPartnerTermsInput {
+  "Slug of the partner."
+  slug: String!
+  "Keys of published products, 1 to 100; left out: it may sell all."
+  products: [String!]
+  "Its share of the premium in new quotes, 0 to 0.5 with at most 4 decimals; left out: the share of the product."
+  commissionShare: Decimal
+  "The largest limit of one cover, one amount for each currency; no bound for others."
+  maximumLimits: [MoneyInput!]
+  "Requests a second, over all nodes, 1 to 100000; left out: those of the server."
+  requestsPerSecond: Int
+  "Requests at once, 1 to 100000; left out: those of the server."
+  requestBurst: Int
+  "Whom operators write to, at most 20."
+  contacts: [PartnerContactInput!]
+  "The reason, shown to operators only, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"A person or a mailbox at a partner."
+input PartnerContactInput {
+  "The name, 1 to 200 characters on one line."
+  name: String!
+  "The e-mail address."
+  email: String!
+}
+
+"The partner with its terms."
+type SetPartnerTermsPayload {
   "The partner."
   partner: Partner!
   "The clientMutationId of the input."
@@ -15306,13 +15529,34 @@ type DoubtFigure {
     "The version, from 1 to that of the newest; the newest when left out."
     version: Int
   ): Product
-  "The newest versions of all products, by key. Scope products:read. Errors: cursor_invalid."
+  """
+  The newest versions of the products on sale, by key; a partner's list has those that it may sell. Scope products:read.
+  Errors: cursor_invalid.
+  """
   products(
     "The number of records, 1 to 100; 25 when left out."
     first: Int
     "The endCursor of the page before."
     after: String
   ): ProductConnection
+  "All versions of a product, the newest first, retired ones too. Scope products:read. Errors: cursor_invalid."
+  productVersions(
+    "Key of the product, such as quake-circle."
+    key: String!
+    "The number of records, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): ProductConnection
+}
+
+extend type Mutation {
+  """
+  Stop new quotes of a version, or of all versions of a product, on every node within seconds. New quotes use the newest
+  version that is left. What was quoted can be bound, and policies keep their version. A retired version stays retired;
+  a further version can be published. Scope operator. Errors: not_found, validation_failed.
+  """
+  retireProduct("What to retire, and why." input: RetireProductInput!): RetireProductPayload
 }
 
 "A published product: all rules that a quote follows."
@@ -15349,6 +15593,8 @@ type Product {
   examples: [WorkedExample!]!
   "Remarks."
   notes: [String!]!
+  "Since when new quotes do not use this version; null while they may."
+  retiredAt: DateTime
 }
 
 "The durations of a product, ISO 8601."
@@ -15469,6 +15715,26 @@ type ProductEdge {
   cursor: String!
   "The record."
   node: Product!
+}
+
+"What to retire."
+input RetireProductInput {
+  "Key of the product."
+  key: String!
+  "The version; all published versions when left out."
+  version: Int
+  "The reason, shown to operators only, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The product after a version was retired."
+type RetireProductPayload {
+  "The version that was retired; when all were, the newest."
+  product: Product!
+  "The clientMutationId of the input."
+  clientMutationId: String
 }
 `, BuiltIn: false},
 	{Name: "../schema/quote.graphqls", Input: `extend type Query {
@@ -19771,6 +20037,8 @@ func (ec *executionContext) childFields_Partner(ctx context.Context, field graph
 		return ec.fieldContext_Partner_name(ctx, field)
 	case "status":
 		return ec.fieldContext_Partner_status(ctx, field)
+	case "terms":
+		return ec.fieldContext_Partner_terms(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Partner_createdAt(ctx, field)
 	case "updatedAt":
@@ -19797,6 +20065,16 @@ func (ec *executionContext) childFields_PartnerConnection(ctx context.Context, f
 	return nil, fmt.Errorf("no field named %q was found under type PartnerConnection", field.Name)
 }
 
+func (ec *executionContext) childFields_PartnerContact(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_PartnerContact_name(ctx, field)
+	case "email":
+		return ec.fieldContext_PartnerContact_email(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PartnerContact", field.Name)
+}
+
 func (ec *executionContext) childFields_PartnerEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "cursor":
@@ -19805,6 +20083,24 @@ func (ec *executionContext) childFields_PartnerEdge(ctx context.Context, field g
 		return ec.fieldContext_PartnerEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type PartnerEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_PartnerTerms(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "products":
+		return ec.fieldContext_PartnerTerms_products(ctx, field)
+	case "commissionShare":
+		return ec.fieldContext_PartnerTerms_commissionShare(ctx, field)
+	case "maximumLimits":
+		return ec.fieldContext_PartnerTerms_maximumLimits(ctx, field)
+	case "requestsPerSecond":
+		return ec.fieldContext_PartnerTerms_requestsPerSecond(ctx, field)
+	case "requestBurst":
+		return ec.fieldContext_PartnerTerms_requestBurst(ctx, field)
+	case "contacts":
+		return ec.fieldContext_PartnerTerms_contacts(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PartnerTerms", field.Name)
 }
 
 func (ec *executionContext) childFields_PastEvent(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -20315,6 +20611,8 @@ func (ec *executionContext) childFields_Product(ctx context.Context, field graph
 		return ec.fieldContext_Product_examples(ctx, field)
 	case "notes":
 		return ec.fieldContext_Product_notes(ctx, field)
+	case "retiredAt":
+		return ec.fieldContext_Product_retiredAt(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Product", field.Name)
 }
@@ -20845,6 +21143,16 @@ func (ec *executionContext) childFields_ResumeReleasesPayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type ResumeReleasesPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RetireProductPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "product":
+		return ec.fieldContext_RetireProductPayload_product(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RetireProductPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetireProductPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RetryDeliveryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "delivery":
@@ -21169,6 +21477,16 @@ func (ec *executionContext) childFields_SetMoratoriumRulePayload(ctx context.Con
 		return ec.fieldContext_SetMoratoriumRulePayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SetMoratoriumRulePayload", field.Name)
+}
+
+func (ec *executionContext) childFields_SetPartnerTermsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "partner":
+		return ec.fieldContext_SetPartnerTermsPayload_partner(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_SetPartnerTermsPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SetPartnerTermsPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_SettlePayoutExternallyPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

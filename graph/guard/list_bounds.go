@@ -78,6 +78,8 @@ var listBounds = map[string]listBound{
 	"Product.payoutCurves":                {entries: 10},
 	"Product.currencies":                  {entries: assumedCurrencies},
 	"Product.examples":                    {entries: 20},
+	"PartnerTerms.maximumLimits":          {entries: assumedCurrencies},
+	"PartnerTerms.contacts":               {entries: 20},
 	"WorkedExample.storm":                 {entries: 20},
 	"MeasurementState.sources":            {entries: 10}, // of the terms, then others that reported
 	"Observation.measures":                {entries: 7},

@@ -57,3 +57,15 @@ func (r *Reader) EnablePartner(ctx context.Context, in PartnerStatusInput) (*Par
 	partner, err := runMutation(ctx, r, in.ClientMutationID, in.StatusRequest, r.Service.Partners.Enable)
 	return &PartnerPayload{partner, in.ClientMutationID}, err
 }
+
+// SetPartnerTermsInput is the input of SetPartnerTerms.
+type SetPartnerTermsInput struct {
+	partners.TermsRequest
+	ClientMutationID *string
+}
+
+// SetPartnerTerms replaces the terms of a partner.
+func (r *Reader) SetPartnerTerms(ctx context.Context, in SetPartnerTermsInput) (*PartnerPayload, error) {
+	partner, err := runMutation(ctx, r, in.ClientMutationID, in.TermsRequest, r.Service.Partners.SetTerms)
+	return &PartnerPayload{partner, in.ClientMutationID}, err
+}

@@ -29,7 +29,12 @@ func (r *Reader) Product(ctx context.Context, key string, version *int) (*Produc
 	return toNode(r.newProducts)(r.Service.Products.GetVersion(ctx, r.Actor, key, *version))
 }
 
-// Products lists the newest versions of all products by key.
+// ProductVersions lists all versions of a product, the newest first.
+func (r *Reader) ProductVersions(ctx context.Context, key string, first *int, after *string) (*ProductConnection, error) {
+	return toConnection(r.newProducts)(r.Service.Products.Versions(ctx, r.Actor, key, pageRequest(first, after)))
+}
+
+// Products lists the newest versions of the products on sale by key.
 func (r *Reader) Products(ctx context.Context, first *int, after *string) (*ProductConnection, error) {
 	return toConnection(r.newProducts)(r.Service.Products.List(ctx, r.Actor, pageRequest(first, after)))
 }

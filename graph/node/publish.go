@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/quoting/catalog"
 	"parapet/model/wire"
 )
 
@@ -27,4 +28,22 @@ func (r *Reader) PublishProduct(ctx context.Context, in PublishProductInput) (*P
 	})
 	product, err := toNode(r.newProducts)(record, err)
 	return &PublishProductPayload{product, in.ClientMutationID}, err
+}
+
+// RetireProductInput is the input of RetireProduct.
+type RetireProductInput struct {
+	catalog.RetireRequest
+	ClientMutationID *string
+}
+
+// RetireProductPayload is the retired product.
+type RetireProductPayload struct {
+	Product          *Product
+	ClientMutationID *string
+}
+
+// RetireProduct stops new quotes of a product version.
+func (r *Reader) RetireProduct(ctx context.Context, in RetireProductInput) (*RetireProductPayload, error) {
+	product, err := toNode(r.newProducts)(runMutation(ctx, r, in.ClientMutationID, in.RetireRequest, r.Service.Products.Retire))
+	return &RetireProductPayload{product, in.ClientMutationID}, err
 }

@@ -4,10 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
-	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/uptrace/bun"
 
@@ -35,6 +32,7 @@ type PartnerRow struct {
 	Slug      string `bun:",pk"`
 	Name      string
 	Status    Status
+	Terms     wire.PartnerTerms `bun:"type:jsonb"`
 	Version   int64
 	CreatedAt time.Time
 	UpdatedAt time.Time
@@ -55,9 +53,7 @@ type Request struct {
 func (in *Request) validate() []apperr.FieldError {
 	v := apperr.Validator{}
 	v.Require(SlugPattern.MatchString(in.Slug), "/slug", "pattern", "Use 1 to 63 lower-case letters, digits and hyphens, not beginning with a hyphen.")
-	v.Require(in.Name != "" && utf8.RuneCountInString(in.Name) <= maxPartnerName && utf8.ValidString(in.Name) &&
-		in.Name == strings.TrimSpace(in.Name) && !strings.ContainsFunc(in.Name, unicode.IsControl),
-		"/name", "length", fmt.Sprintf("Use 1 to %d characters on one line, without white space at the ends.", maxPartnerName))
+	v.Require(isOneLine(in.Name), "/name", "length", fmt.Sprintf("Use 1 to %d characters on one line, without white space at the ends.", maxPartnerName))
 	return v.FieldErrors
 }
 
@@ -207,6 +203,6 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, in store.PageReq
 func (r *PartnerRow) toRecord() *wire.Partner {
 	return &wire.Partner{
 		Header: wire.Header{ID: r.Slug, Object: "partner", CreatedAt: r.CreatedAt, UpdatedAt: r.UpdatedAt, Version: r.Version},
-		Slug:   r.Slug, Name: r.Name, Status: string(r.Status),
+		Slug:   r.Slug, Name: r.Name, Status: string(r.Status), Terms: r.Terms,
 	}
 }

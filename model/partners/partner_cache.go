@@ -10,11 +10,17 @@ import (
 
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
+	"parapet/model/wire"
 )
 
-// partnerCache caches whether a partner is enabled, to save a query per request. A
-// disabled partner is refused on every node within PartnerCacheTTL.
-type partnerCache struct{ TtlCache[bool] }
+// partnerCache caches whether a partner is enabled, and its terms, to save a query per
+// request. A disabled partner is refused on every node within PartnerCacheTTL.
+type partnerCache struct{ TtlCache[knownPartner] }
+
+type knownPartner struct {
+	enabled bool
+	terms   wire.PartnerTerms
+}
 
 // TtlCache caches one value per partner for PartnerCacheTTL. Concurrent callers of a
 // missing value share one load. It may be used concurrently.
@@ -41,20 +47,26 @@ func RequirePartner(ctx context.Context, s *store.Store, partner string) error {
 }
 
 func (c *partnerCache) requireEnabled(ctx context.Context, db *bun.DB, name string) error {
-	enabled, err := c.Get(ctx, name, func(ctx context.Context) (bool, error) {
-		exists, err := db.NewSelect().Model((*PartnerRow)(nil)).Where("slug = ?", name).Where("status = ?", PartnerEnabled).Exists(ctx)
-		if err != nil {
-			return false, store.TranslateError(fmt.Errorf("look up partner: %w", err))
-		}
-		return exists, nil
-	})
+	known, err := c.lookUp(ctx, db, name)
 	if err != nil {
 		return err
 	}
-	if !enabled {
+	if !known.enabled {
 		return apperr.Fail(apperr.CodePartnerDisabled, "The partner %q is not registered or is disabled; ask Parapet's operators.", name)
 	}
 	return nil
+}
+
+// lookUp returns what is known of a partner; nothing of one that is not registered.
+func (c *partnerCache) lookUp(ctx context.Context, db *bun.DB, name string) (knownPartner, error) {
+	return c.Get(ctx, name, func(ctx context.Context) (knownPartner, error) {
+		var row PartnerRow
+		err := db.NewSelect().Model(&row).Column("status", "terms").Where("slug = ?", name).Scan(ctx)
+		if err != nil && !store.IsNoRows(err) {
+			return knownPartner{}, store.TranslateError(fmt.Errorf("look up partner: %w", err))
+		}
+		return knownPartner{row.Status == PartnerEnabled, row.Terms}, nil
+	})
 }
 
 // cacheLoad is a running load that several callers wait for.

@@ -156,10 +156,10 @@ func TestQuotaGrantsWhatIsLeft(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	lease := func(perSecond, want int) int {
-		granted, until, err := b.Service.Partners.Quota(perSecond, 10).Lease(t.Context(), "partner/acme", want)
+		grant, err := b.Service.Partners.Quota(perSecond, 10).Lease(t.Context(), "partner/acme", want)
 		require.NoError(t, err)
-		require.Equal(t, time.Second, until)
-		return granted
+		require.Equal(t, time.Second, grant.Until)
+		return grant.Granted
 	}
 	setBucket := func(tokens, age string) {
 		modeltest.ExecSQL(t, b, "update rate_buckets set tokens = "+tokens+", refilled_at = clock_timestamp() - interval '"+age+"'")

@@ -1,8 +1,10 @@
 package partners
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -33,12 +35,39 @@ on conflict (caller) do update set
 	refilled_at = clock_timestamp()
 returning granted`
 
-// Lease takes up to want requests from the caller's shared allowance, for use within
-// until.
-func (q *Quota) Lease(ctx context.Context, caller string, want int) (granted int, until time.Duration, err error) {
-	err = q.service.DB.NewRaw(quotaLeaseQuery, caller, want, q.burst, q.perSecond).Scan(ctx, &granted)
-	if err != nil {
-		return 0, quotaLeaseTime, fmt.Errorf("lease requests: %w", err)
+// Grant is a part of an allowance, to use within Until; PerSecond and Burst are those of
+// the caller.
+type Grant struct {
+	Granted          int
+	Until            time.Duration
+	PerSecond, Burst int
+}
+
+// partnerCaller begins the name of a caller that is a partner.
+const partnerCaller = "partner/"
+
+// Lease takes up to want requests from the caller's shared allowance. A partner's terms
+// replace the limits of the server.
+func (q *Quota) Lease(ctx context.Context, caller string, want int) (Grant, error) {
+	grant := Grant{Until: quotaLeaseTime, PerSecond: q.perSecond, Burst: q.burst}
+	if slug, is := strings.CutPrefix(caller, partnerCaller); is {
+		terms, err := LoadTerms(ctx, q.service.Store, slug)
+		if err != nil {
+			return grant, err
+		}
+		grant.PerSecond = cmp.Or(orZero(terms.RequestsPerSecond), grant.PerSecond)
+		grant.Burst = cmp.Or(orZero(terms.RequestBurst), grant.Burst)
 	}
-	return granted, quotaLeaseTime, nil
+	err := q.service.DB.NewRaw(quotaLeaseQuery, caller, want, grant.Burst, grant.PerSecond).Scan(ctx, &grant.Granted)
+	if err != nil {
+		return grant, fmt.Errorf("lease requests: %w", err)
+	}
+	return grant, nil
+}
+
+func orZero(number *int) int {
+	if number == nil {
+		return 0
+	}
+	return *number
 }

@@ -20,11 +20,11 @@ func TestNodesShareOneQuota(t *testing.T) {
 		quota := b.Service.Partners.Quota(1, 200)
 		nodes.Go(func() {
 			for range 10 {
-				granted, until, err := quota.Lease(t.Context(), "partner/acme", 50)
+				grant, err := quota.Lease(t.Context(), "partner/acme", 50)
 				require.NoError(t, err)
-				require.Positive(t, until)
+				require.Positive(t, grant.Until)
 				mu.Lock()
-				total += granted
+				total += grant.Granted
 				mu.Unlock()
 			}
 		})
@@ -32,9 +32,9 @@ func TestNodesShareOneQuota(t *testing.T) {
 	nodes.Wait()
 	require.GreaterOrEqual(t, total, 200)
 	require.Less(t, total, 300, "80 leases of 50 wanted 4,000; a second fills one more")
-	granted, _, err := b.Service.Partners.Quota(1, 200).Lease(t.Context(), "partner/globex", 500)
+	grant, err := b.Service.Partners.Quota(1, 200).Lease(t.Context(), "partner/globex", 500)
 	require.NoError(t, err)
-	require.Equal(t, 200, granted, "another one has an allowance of its own")
+	require.Equal(t, 200, grant.Granted, "another one has an allowance of its own")
 }
 
 func TestIdempotencyKeyIsPurgedAfterThirtyDays(t *testing.T) {

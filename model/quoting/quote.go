@@ -9,6 +9,7 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/google/uuid"
+	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard"
@@ -17,6 +18,8 @@ import (
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
+	"parapet/model/money"
+	"parapet/model/partners"
 	"parapet/model/quoting/catalog"
 	"parapet/model/quoting/pricing"
 	"parapet/model/quoting/product"
@@ -65,13 +68,17 @@ func (s *Service) Create(ctx context.Context, caller actor.Actor, in Request) (*
 	if err != nil {
 		return nil, err
 	}
+	terms, err := partners.LoadTerms(ctx, s.Store, caller.Partner)
+	if err != nil {
+		return nil, err
+	}
 	var quote *wire.Quote
 	var moratoria []capacity.MoratoriumRow
 	err = s.InTxWithPrelude(ctx, caller, func(tx *store.Tx) { capacity.QueueMoratoria(tx, &moratoria) }, func(_ context.Context, tx *store.Tx) error {
 		// Pricing runs inside the transaction, so that a repeated request gets its
 		// first response although its cover could not start any more, and so that the
 		// clock is read once.
-		row, err := priceQuote(tx, p, in, s.history)
+		row, err := priceQuote(tx, p, in, terms, s.history)
 		if err != nil {
 			return err
 		}
@@ -104,7 +111,7 @@ func (s *Service) checkQuoteRequest(ctx context.Context, actor actor.Actor, in R
 	if !v.IsParsed("/product") {
 		return nil, v.Err()
 	}
-	p, err := catalog.LoadLatestProduct(ctx, s.Store, in.Product)
+	p, err := catalog.LoadProductOnSale(ctx, s.Store, actor.Partner, in.Product)
 	switch unknown := (*apperr.Error)(nil); {
 	case errors.As(err, &unknown) && unknown.Code == apperr.CodeProductUnknown && len(v.AllErrors()) > 0:
 		v.FieldErrors = append(v.FieldErrors, unknown.Fields...)
@@ -135,13 +142,19 @@ func requireContext(v *apperr.Validator, p *product.Product, given jsontext.Valu
 	return asked
 }
 
-func priceQuote(tx *store.Tx, p *product.Product, in Request, history *hazard.History) (*QuoteRow, error) {
+func priceQuote(tx *store.Tx, p *product.Product, in Request, terms wire.PartnerTerms, history *hazard.History) (*QuoteRow, error) {
 	v := new(apperr.Validator)
 	asked := requireContext(v, p, in.Context, tx.Now, history)
 	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	priced, err := asked.Price()
+	if err := requireLimit(terms, asked.Limit()); err != nil {
+		return nil, err
+	}
+	if share := terms.CommissionShare; share != nil && !p.Document().Loadings.ExpenseShare.Add(*share).LessThan(decimal.NewFromInt(1)) {
+		return nil, apperr.Fail(apperr.CodeRiskUninsurable, "Your commission and the costs of this product take the whole premium; ask Parapet's operators.")
+	}
+	priced, err := asked.Price(terms.CommissionShare)
 	if err != nil {
 		return nil, translatePriceError(err)
 	}
@@ -167,6 +180,16 @@ func priceQuote(tx *store.Tx, p *product.Product, in Request, history *hazard.Hi
 		ExpiresAt:      expires,
 	}
 	return row, nil
+}
+
+// requireLimit returns validation_failed when a cover is larger than the partner may sell.
+func requireLimit(terms wire.PartnerTerms, limit money.Money) error {
+	for _, most := range terms.MaximumLimits {
+		if most.Currency == limit.Currency && limit.Amount > most.Amount {
+			return apperr.Invalid(apperr.NewFieldError("/context/limit", "maximum", fmt.Sprintf("The largest limit that you may sell is %s.", most)))
+		}
+	}
+	return nil
 }
 
 // quoteView is a quote with the members of its record that depend on the present time.

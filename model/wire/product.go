@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"time"
+
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/model/hazard/trigger"
@@ -24,4 +26,5 @@ type Product struct {
 	Currencies  jsontext.Value       `json:"currencies"` // bounds of the limit, the first is the default
 	Examples    jsontext.Value       `json:"examples"`   // worked examples that this version passes
 	Notes       []string             `json:"notes"`
+	RetiredAt   *time.Time           `json:"retired_at"` // new quotes do not use the version from then on
 }

@@ -3,6 +3,7 @@ package catalog
 import (
 	"context"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -22,6 +23,7 @@ type productRow struct {
 	Document  string
 	Digest    string
 	CreatedAt time.Time
+	RetiredAt *time.Time // new quotes do not use the version from then on
 }
 
 // productCache caches parsed products. A published version is immutable, so only the list
@@ -41,13 +43,32 @@ type productID struct {
 
 const productCacheTTL = 2 * time.Second
 
-// LoadLatestProduct returns the newest published version of a product.
+// LoadProductOnSale returns the version of a product that a partner's new quotes use.
+func LoadProductOnSale(ctx context.Context, s *store.Store, partner, key string) (*product.Product, error) {
+	terms, err := partners.LoadTerms(ctx, s, partner)
+	if err != nil {
+		return nil, err
+	}
+	if terms.Products != nil && !slices.Contains(terms.Products, key) {
+		return nil, unknownProduct()
+	}
+	return LoadLatestProduct(ctx, s, key)
+}
+
+func unknownProduct() error {
+	e := apperr.Fail(apperr.CodeProductUnknown, "There is no product with this key; use a key of the list of products.")
+	e.Fields = []apperr.FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
+	return e
+}
+
+// LoadLatestProduct returns the newest published version of a product that is not
+// retired.
 func LoadLatestProduct(ctx context.Context, s *store.Store, key string) (*product.Product, error) {
 	products := store.Local[productCache](s)
 	versions, fresh := products.latestVersions()
 	if !fresh {
 		var rows []productRow
-		err := s.DB.NewSelect().Model(&rows).ColumnExpr("key, max(version) as version").GroupExpr("key").Scan(ctx)
+		err := s.DB.NewSelect().Model(&rows).ColumnExpr("key, max(version) as version").Where("retired_at is null").GroupExpr("key").Scan(ctx)
 		if err != nil {
 			return nil, store.TranslateError(fmt.Errorf("list products: %w", err))
 		}
@@ -59,9 +80,7 @@ func LoadLatestProduct(ctx context.Context, s *store.Store, key string) (*produc
 	}
 	version, ok := versions[key]
 	if !ok {
-		e := apperr.Fail(apperr.CodeProductUnknown, "There is no product with this key; use a key of the list of products.")
-		e.Fields = []apperr.FieldError{{Pointer: "/product", Code: "unknown", Detail: "Use the key of a published product, such as quake-circle."}}
-		return nil, e
+		return nil, unknownProduct()
 	}
 	return LoadProductVersion(ctx, s, s.DB, key, version)
 }

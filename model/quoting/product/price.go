@@ -4,8 +4,11 @@ import (
 	"errors"
 	"time"
 
+	"github.com/shopspring/decimal"
+
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
+	"parapet/model/money"
 	"parapet/model/quoting/pricing"
 )
 
@@ -27,7 +30,7 @@ func (p *Product) Price(context []byte, asOf time.Time, h *hazard.History) (Quot
 	if err != nil {
 		return QuoteResult{}, err
 	}
-	return r.Price()
+	return r.Price(nil)
 }
 
 // Request is a context validated by its product.
@@ -54,17 +57,24 @@ func (p *Product) Read(context []byte, asOf time.Time, h *hazard.History) (*Requ
 	return r, nil
 }
 
+// Limit returns the limit of the cover.
+func (r *Request) Limit() money.Money { return r.cover.Limit }
+
 // Price prices a context without faults. Errors: *pricing.UninsurableError for a
 // premium beyond the product's largest rate on line; *ContextError for terms that the
-// price data cannot answer.
-func (r *Request) Price() (QuoteResult, error) {
+// price data cannot answer. A commission replaces the product's share of the premium.
+func (r *Request) Price(commission *decimal.Decimal) (QuoteResult, error) {
 	a := r.input
 	quoted := QuoteResult{
 		Partner: a.terms.Partner, Policyholder: r.Policyholder,
 		Context: a.full, Ignored: a.ignored, Cover: r.cover,
 	}
+	parameters := r.product.pricingParameters(r.cover.Limit.Currency)
+	if commission != nil {
+		parameters.CommissionShare = *commission
+	}
 	var err error
-	quoted.Price, quoted.Basis, quoted.History, err = pricing.Burn(r.cover, r.product.pricingParameters(r.cover.Limit.Currency), r.history, a.asOf)
+	quoted.Price, quoted.Basis, quoted.History, err = pricing.Burn(r.cover, parameters, r.history, a.asOf)
 	if unanswerable := (*pricing.UnpriceableError)(nil); errors.As(err, &unanswerable) {
 		return QuoteResult{}, &ContextError{Fields: []Field{fieldAt(a.root, []string{unanswerable.Member}, CodeValue, "%s", unanswerable.Detail)}}
 	}
