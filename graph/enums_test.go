@@ -108,7 +108,7 @@ func domainEnums(t *testing.T) map[string][]string {
 	for name, of := range map[string]string{
 		"ActorKind": "model/kernel/actor.Kind", "AttachmentStatus": "model/claims.AttachmentStatus", "AuditOutcome": "model/kernel/store.AuditOutcome", "BlockedReason": "model/claims.BlockedReason", "BookDimension": "model/insight/portfolio.Dimension",
 		"ChallengeStatus": "model/claims/challenge.Status", "SourceReportState": "model/claims/measured.SourceStatus", "MeasurementResultState": "model/receipts/receipt.MeasuredState",
-		"SearchMatch": "model/operations.SearchMatch",
+		"SearchMatch": "model/operations.SearchMatch", "SandboxItem": "model/sandbox.Item", "SandboxOutcome": "model/sandbox.Outcome", "SandboxRunKind": "model/sandbox.Kind", "SandboxRunStatus": "model/sandbox.Status",
 		"ClaimOrigin": "model/claims.Origin", "CoverPhase": "model/underwriting.CoverPhase", "DeliveryStatus": "model/events/webhooks.DeliveryStatus", "DeterminationStage": "model/claims.DeterminationStage",
 		"Operation": "model/audit.Operation", "Order": "model/kernel/store.Order", "PartnerStatus": "model/partners.Status", "ReasonCode": "model/claims.ReasonCode",
 		"ProgressStatus": "model/insight/progress.Status", "RecordingResult": "model/hazard/occurrence.RecordingResult", "ReleaseResumptionState": "model/payouts/controls.ResumptionState", "ReportLineResult": "model/payouts.LineResult", "ReportLineStatus": "model/payouts/reconciliation.LineStatus", "SeriesInterval": "model/insight/portfolio.Interval",
