@@ -226,7 +226,7 @@ func TestPartnerDecidesWhatTheRailReports(t *testing.T) {
 	require.NoError(t, report(claim, sandbox.Return))
 	s.requireEventually(func() bool { return s.Claim(claim.ID).Status == "approved" && len(s.Claim(claim.ID).Payouts) == 2 }, "the money comes back")
 	require.Equal(t, "returned", s.Claim(claim.ID).Payouts[0].Status)
-	require.Zero(t, s.countRows("simulator_report_lines where not imported"))
+	s.requireEventually(func() bool { return s.countRows("simulator_report_lines where not imported") == 0 }, "every report is imported once")
 }
 
 // Without being asked, the simulator reports within the day what the account number says.

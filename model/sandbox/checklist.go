@@ -57,7 +57,8 @@ func (s *Service) Show(ctx context.Context, caller actor.Actor, item Item, evide
 		return nil
 	}
 	done, err := s.DB.NewRaw(`insert into sandbox_checks (partner, item, shown_at, request_id, evidence)
-		select ?0, ?1, clock_timestamp(), nullif(?2, ''), ?3 where ?1 <> ?4 or exists (select from deliveries where partner = ?0 and (status = 'failed' or status = 'pending' and json_array_length(attempts) > 0))
+		select ?0, ?1, clock_timestamp(), nullif(?2, ''), ?3 where ?1 <> ?4 or exists (
+			select from deliveries d, json_array_elements(d.attempts) a where d.partner = ?0 and coalesce((a->>'status_code')::int, 0) not between 200 and 299)
 		on conflict (partner, item) do update set item = excluded.item`, caller.Partner, item, caller.RequestID, evidence, FeedReadAgain).Exec(ctx)
 	if err != nil {
 		return store.TranslateError(fmt.Errorf("insert evidence: %w", err))
