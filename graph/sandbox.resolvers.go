@@ -7,44 +7,43 @@ package graph
 
 import (
 	"context"
-	"fmt"
 
 	"parapet/graph/node"
 	"parapet/model/wire"
 )
 
 func (r *mutationResolver) MoveSandboxClock(ctx context.Context, input node.MoveSandboxClockInput) (*node.SandboxRunPayload, error) {
-	panic(fmt.Errorf("not implemented: MoveSandboxClock - moveSandboxClock"))
+	return readerFrom(ctx).MoveSandboxClock(ctx, input)
 }
 
 func (r *mutationResolver) ReplaySandboxEvent(ctx context.Context, input node.ReplaySandboxEventInput) (*node.SandboxRunPayload, error) {
-	panic(fmt.Errorf("not implemented: ReplaySandboxEvent - replaySandboxEvent"))
+	return readerFrom(ctx).ReplaySandboxEvent(ctx, input)
 }
 
 func (r *mutationResolver) ReportSandboxPayout(ctx context.Context, input node.ReportSandboxPayoutInput) (*node.PayoutPayload, error) {
-	panic(fmt.Errorf("not implemented: ReportSandboxPayout - reportSandboxPayout"))
+	return readerFrom(ctx).ReportSandboxPayout(ctx, input)
 }
 
 func (r *mutationResolver) ResetSandbox(ctx context.Context, input node.ResetSandboxInput) (*node.SandboxRunPayload, error) {
-	panic(fmt.Errorf("not implemented: ResetSandbox - resetSandbox"))
+	return readerFrom(ctx).ResetSandbox(ctx, input)
 }
 
 func (r *mutationResolver) SendBadSignature(ctx context.Context, input node.SendBadSignatureInput) (*node.SandboxRunPayload, error) {
-	panic(fmt.Errorf("not implemented: SendBadSignature - sendBadSignature"))
+	return readerFrom(ctx).SendBadSignature(ctx, input)
 }
 
 func (r *queryResolver) SandboxClock(ctx context.Context) (*wire.SandboxClock, error) {
-	panic(fmt.Errorf("not implemented: SandboxClock - sandboxClock"))
+	return readerFrom(ctx).SandboxClock(ctx)
 }
 
 func (r *queryResolver) SandboxRun(ctx context.Context, id string) (*wire.SandboxRun, error) {
-	panic(fmt.Errorf("not implemented: SandboxRun - sandboxRun"))
+	return readerFrom(ctx).SandboxRun(ctx, id)
 }
 
 func (r *queryResolver) SandboxRuns(ctx context.Context, first *int, after *string) (*node.Connection[*wire.SandboxRun], error) {
-	panic(fmt.Errorf("not implemented: SandboxRuns - sandboxRuns"))
+	return readerFrom(ctx).SandboxRuns(ctx, first, after)
 }
 
 func (r *queryResolver) SandboxChecklist(ctx context.Context) (*wire.SandboxChecklist, error) {
-	panic(fmt.Errorf("not implemented: SandboxChecklist - sandboxChecklist"))
+	return readerFrom(ctx).SandboxChecklist(ctx)
 }
