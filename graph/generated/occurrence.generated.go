@@ -1309,6 +1309,93 @@ func (ec *executionContext) fieldContext_ExposureTotal_payable(_ context.Context
 	return fc, nil
 }
 
+func (ec *executionContext) _MergeOccurrencesPayload_occurrence(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MergeOccurrencesPayload_occurrence(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Occurrence, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Occurrence) graphql.Marshaler {
+			return ec.marshalNOccurrence2ᚖparapetᚋgraphᚋnodeᚐOccurrence(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MergeOccurrencesPayload_occurrence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MergeOccurrencesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Occurrence(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MergeOccurrencesPayload_other(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MergeOccurrencesPayload_other(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.Other, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *node.Occurrence) graphql.Marshaler {
+			return ec.marshalNOccurrence2ᚖparapetᚋgraphᚋnodeᚐOccurrence(ctx, selections, v)
+		},
+		true,
+		true,
+	)
+}
+func (ec *executionContext) fieldContext_MergeOccurrencesPayload_other(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	fc = &graphql.FieldContext{
+		Object:     "MergeOccurrencesPayload",
+		Field:      field,
+		IsMethod:   false,
+		IsResolver: false,
+		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.childFields_Occurrence(ctx, field)
+		},
+	}
+	return fc, nil
+}
+
+func (ec *executionContext) _MergeOccurrencesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
+	return graphql.ResolveField(
+		ctx,
+		ec.OperationContext,
+		field,
+		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+			return ec.fieldContext_MergeOccurrencesPayload_clientMutationId(ctx, field)
+		},
+		func(ctx context.Context) (any, error) {
+			return obj.ClientMutationID, nil
+		},
+		nil,
+		func(ctx context.Context, selections ast.SelectionSet, v *string) graphql.Marshaler {
+			return ec.marshalOString2ᚖstring(ctx, selections, v)
+		},
+		true,
+		false,
+	)
+}
+func (ec *executionContext) fieldContext_MergeOccurrencesPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("MergeOccurrencesPayload", field, false, false, errors.New("field of type String does not have child fields"))
+}
+
 func (ec *executionContext) _NamedMeasure_name(ctx context.Context, field graphql.CollectedField, obj *wire.NamedMeasure) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
@@ -3821,13 +3908,13 @@ func (ec *executionContext) fieldContext_ProgressLine_released(_ context.Context
 	return fc, nil
 }
 
-func (ec *executionContext) _RelateOccurrencesPayload_occurrence(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _SplitOccurrencesPayload_occurrence(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RelateOccurrencesPayload_occurrence(ctx, field)
+			return ec.fieldContext_SplitOccurrencesPayload_occurrence(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.Occurrence, nil
@@ -3840,9 +3927,9 @@ func (ec *executionContext) _RelateOccurrencesPayload_occurrence(ctx context.Con
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_RelateOccurrencesPayload_occurrence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SplitOccurrencesPayload_occurrence(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
-		Object:     "RelateOccurrencesPayload",
+		Object:     "SplitOccurrencesPayload",
 		Field:      field,
 		IsMethod:   false,
 		IsResolver: false,
@@ -3853,13 +3940,13 @@ func (ec *executionContext) fieldContext_RelateOccurrencesPayload_occurrence(_ c
 	return fc, nil
 }
 
-func (ec *executionContext) _RelateOccurrencesPayload_other(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _SplitOccurrencesPayload_other(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RelateOccurrencesPayload_other(ctx, field)
+			return ec.fieldContext_SplitOccurrencesPayload_other(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.Other, nil
@@ -3872,9 +3959,9 @@ func (ec *executionContext) _RelateOccurrencesPayload_other(ctx context.Context,
 		true,
 	)
 }
-func (ec *executionContext) fieldContext_RelateOccurrencesPayload_other(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+func (ec *executionContext) fieldContext_SplitOccurrencesPayload_other(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
 	fc = &graphql.FieldContext{
-		Object:     "RelateOccurrencesPayload",
+		Object:     "SplitOccurrencesPayload",
 		Field:      field,
 		IsMethod:   false,
 		IsResolver: false,
@@ -3885,13 +3972,13 @@ func (ec *executionContext) fieldContext_RelateOccurrencesPayload_other(_ contex
 	return fc, nil
 }
 
-func (ec *executionContext) _RelateOccurrencesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
+func (ec *executionContext) _SplitOccurrencesPayload_clientMutationId(ctx context.Context, field graphql.CollectedField, obj *node.RelateOccurrencesPayload) (ret graphql.Marshaler) {
 	return graphql.ResolveField(
 		ctx,
 		ec.OperationContext,
 		field,
 		func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.fieldContext_RelateOccurrencesPayload_clientMutationId(ctx, field)
+			return ec.fieldContext_SplitOccurrencesPayload_clientMutationId(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
 			return obj.ClientMutationID, nil
@@ -3904,13 +3991,64 @@ func (ec *executionContext) _RelateOccurrencesPayload_clientMutationId(ctx conte
 		false,
 	)
 }
-func (ec *executionContext) fieldContext_RelateOccurrencesPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
-	return graphql.NewScalarFieldContext("RelateOccurrencesPayload", field, false, false, errors.New("field of type String does not have child fields"))
+func (ec *executionContext) fieldContext_SplitOccurrencesPayload_clientMutationId(_ context.Context, field graphql.CollectedField) (fc *graphql.FieldContext, err error) {
+	return graphql.NewScalarFieldContext("SplitOccurrencesPayload", field, false, false, errors.New("field of type String does not have child fields"))
 }
 
 // endregion **************************** field.gotpl *****************************
 
 // region    **************************** input.gotpl *****************************
+
+func (ec *executionContext) unmarshalInputMergeOccurrencesInput(ctx context.Context, obj any) (node.RelateOccurrencesInput, error) {
+	var it node.RelateOccurrencesInput
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"occurrenceId", "otherId", "reason", "clientMutationId"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "occurrenceId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("occurrenceId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OccurrenceID = data
+		case "otherId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("otherId"))
+			data, err := ec.unmarshalNID2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.OtherID = data
+		case "reason":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("reason"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Reason = data
+		case "clientMutationId":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("clientMutationId"))
+			data, err := ec.unmarshalOString2ᚖstring(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ClientMutationID = data
+		}
+	}
+	return it, nil
+}
 
 func (ec *executionContext) unmarshalInputObservationFilter(ctx context.Context, obj any) (node.HazardFilter, error) {
 	var it node.HazardFilter
@@ -4065,7 +4203,44 @@ func (ec *executionContext) unmarshalInputOccurrenceRefInput(ctx context.Context
 	return it, nil
 }
 
-func (ec *executionContext) unmarshalInputRelateOccurrencesInput(ctx context.Context, obj any) (node.RelateOccurrencesInput, error) {
+func (ec *executionContext) unmarshalInputSourceEventInput(ctx context.Context, obj any) (adjudication.SourceEvent, error) {
+	var it adjudication.SourceEvent
+	if obj == nil {
+		return it, nil
+	}
+
+	asMap := map[string]any{}
+	for k, v := range obj.(map[string]any) {
+		asMap[k] = v
+	}
+
+	fieldsInOrder := [...]string{"source", "id"}
+	for _, k := range fieldsInOrder {
+		v, ok := asMap[k]
+		if !ok {
+			continue
+		}
+		switch k {
+		case "source":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.Source = data
+		case "id":
+			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
+			data, err := ec.unmarshalNString2string(ctx, v)
+			if err != nil {
+				return it, err
+			}
+			it.ID = data
+		}
+	}
+	return it, nil
+}
+
+func (ec *executionContext) unmarshalInputSplitOccurrencesInput(ctx context.Context, obj any) (node.RelateOccurrencesInput, error) {
 	var it node.RelateOccurrencesInput
 	if obj == nil {
 		return it, nil
@@ -4111,43 +4286,6 @@ func (ec *executionContext) unmarshalInputRelateOccurrencesInput(ctx context.Con
 				return it, err
 			}
 			it.ClientMutationID = data
-		}
-	}
-	return it, nil
-}
-
-func (ec *executionContext) unmarshalInputSourceEventInput(ctx context.Context, obj any) (adjudication.SourceEvent, error) {
-	var it adjudication.SourceEvent
-	if obj == nil {
-		return it, nil
-	}
-
-	asMap := map[string]any{}
-	for k, v := range obj.(map[string]any) {
-		asMap[k] = v
-	}
-
-	fieldsInOrder := [...]string{"source", "id"}
-	for _, k := range fieldsInOrder {
-		v, ok := asMap[k]
-		if !ok {
-			continue
-		}
-		switch k {
-		case "source":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("source"))
-			data, err := ec.unmarshalNString2string(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.Source = data
-		case "id":
-			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("id"))
-			data, err := ec.unmarshalNString2string(ctx, v)
-			if err != nil {
-				return it, err
-			}
-			it.ID = data
 		}
 	}
 	return it, nil
@@ -5081,6 +5219,54 @@ func (ec *executionContext) _ExposureTotal(ctx context.Context, sel ast.Selectio
 		case "payable":
 			out.Values[i] = ec._ExposureTotal_payable(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		default:
+			panic("unknown field " + strconv.Quote(field.Name))
+		}
+	}
+	out.Dispatch(ctx)
+	if out.Invalids > 0 {
+		return graphql.Null
+	}
+
+	atomic.AddInt32(&ec.Deferred, int32(min(len(deferLabelToView), math.MaxInt32)))
+
+	ec.ProcessDeferredGroup(graphql.DeferredGroup{
+		Defers:   deferLabelToView,
+		Path:     graphql.GetPath(ctx),
+		FieldSet: deferredFieldSet,
+		Context:  ctx,
+	})
+
+	return out
+}
+
+var mergeOccurrencesPayloadImplementors = []string{"MergeOccurrencesPayload"}
+
+func (ec *executionContext) _MergeOccurrencesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.RelateOccurrencesPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, mergeOccurrencesPayloadImplementors)
+
+	out := graphql.NewFieldSet(fields)
+	deferredFieldSet := graphql.NewFieldSet(nil)
+	deferLabelToView := make(map[string]*graphql.FieldSetView)
+	for i, field := range fields {
+		switch field.Name {
+		case "__typename":
+			out.Values[i] = graphql.MarshalString("MergeOccurrencesPayload")
+		case "occurrence":
+			out.Values[i] = ec._MergeOccurrencesPayload_occurrence(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "other":
+			out.Values[i] = ec._MergeOccurrencesPayload_other(ctx, field, obj)
+			if out.Values[i] == graphql.Null {
+				out.Invalids++
+			}
+		case "clientMutationId":
+			out.Values[i] = ec._MergeOccurrencesPayload_clientMutationId(ctx, field, obj)
+			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
 		default:
@@ -6320,10 +6506,10 @@ func (ec *executionContext) _ProgressLine(ctx context.Context, sel ast.Selection
 	return out
 }
 
-var relateOccurrencesPayloadImplementors = []string{"RelateOccurrencesPayload"}
+var splitOccurrencesPayloadImplementors = []string{"SplitOccurrencesPayload"}
 
-func (ec *executionContext) _RelateOccurrencesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.RelateOccurrencesPayload) graphql.Marshaler {
-	fields := graphql.CollectFields(ec.OperationContext, sel, relateOccurrencesPayloadImplementors)
+func (ec *executionContext) _SplitOccurrencesPayload(ctx context.Context, sel ast.SelectionSet, obj *node.RelateOccurrencesPayload) graphql.Marshaler {
+	fields := graphql.CollectFields(ec.OperationContext, sel, splitOccurrencesPayloadImplementors)
 
 	out := graphql.NewFieldSet(fields)
 	deferredFieldSet := graphql.NewFieldSet(nil)
@@ -6331,19 +6517,19 @@ func (ec *executionContext) _RelateOccurrencesPayload(ctx context.Context, sel a
 	for i, field := range fields {
 		switch field.Name {
 		case "__typename":
-			out.Values[i] = graphql.MarshalString("RelateOccurrencesPayload")
+			out.Values[i] = graphql.MarshalString("SplitOccurrencesPayload")
 		case "occurrence":
-			out.Values[i] = ec._RelateOccurrencesPayload_occurrence(ctx, field, obj)
+			out.Values[i] = ec._SplitOccurrencesPayload_occurrence(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "other":
-			out.Values[i] = ec._RelateOccurrencesPayload_other(ctx, field, obj)
+			out.Values[i] = ec._SplitOccurrencesPayload_other(ctx, field, obj)
 			if out.Values[i] == graphql.Null {
 				out.Invalids++
 			}
 		case "clientMutationId":
-			out.Values[i] = ec._RelateOccurrencesPayload_clientMutationId(ctx, field, obj)
+			out.Values[i] = ec._SplitOccurrencesPayload_clientMutationId(ctx, field, obj)
 			if out.Values[i] == graphql.RequiredNull {
 				out.Invalids++
 			}
@@ -6478,6 +6664,11 @@ func (ec *executionContext) marshalNExposureTotal2ᚕparapetᚋmodelᚋwireᚐEx
 	}
 
 	return ret
+}
+
+func (ec *executionContext) unmarshalNMergeOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx context.Context, v any) (node.RelateOccurrencesInput, error) {
+	res, err := ec.unmarshalInputMergeOccurrencesInput(ctx, v)
+	return res, graphql.ErrorOnPath(ctx, err)
 }
 
 func (ec *executionContext) marshalNNamedMeasure2parapetᚋmodelᚋwireᚐNamedMeasure(ctx context.Context, sel ast.SelectionSet, v wire.NamedMeasure) graphql.Marshaler {
@@ -6711,8 +6902,8 @@ func (ec *executionContext) marshalNProgressStatus2string(ctx context.Context, s
 	return res
 }
 
-func (ec *executionContext) unmarshalNRelateOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx context.Context, v any) (node.RelateOccurrencesInput, error) {
-	res, err := ec.unmarshalInputRelateOccurrencesInput(ctx, v)
+func (ec *executionContext) unmarshalNSplitOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx context.Context, v any) (node.RelateOccurrencesInput, error) {
+	res, err := ec.unmarshalInputSplitOccurrencesInput(ctx, v)
 	return res, graphql.ErrorOnPath(ctx, err)
 }
 
@@ -6806,6 +6997,13 @@ func (ec *executionContext) marshalOExposure2ᚖparapetᚋgraphᚋnodeᚐExposur
 	return ec._Exposure(ctx, sel, v)
 }
 
+func (ec *executionContext) marshalOMergeOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx context.Context, sel ast.SelectionSet, v *node.RelateOccurrencesPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._MergeOccurrencesPayload(ctx, sel, v)
+}
+
 func (ec *executionContext) marshalONamedMeasure2ᚖparapetᚋmodelᚋwireᚐNamedMeasure(ctx context.Context, sel ast.SelectionSet, v *wire.NamedMeasure) graphql.Marshaler {
 	if v == nil {
 		return graphql.Null
@@ -6878,19 +7076,19 @@ func (ec *executionContext) marshalOPoint2ᚖparapetᚋmodelᚋhazardᚐPoint(ct
 	return ec._Point(ctx, sel, v)
 }
 
-func (ec *executionContext) marshalORelateOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx context.Context, sel ast.SelectionSet, v *node.RelateOccurrencesPayload) graphql.Marshaler {
-	if v == nil {
-		return graphql.Null
-	}
-	return ec._RelateOccurrencesPayload(ctx, sel, v)
-}
-
 func (ec *executionContext) unmarshalOSourceEventInput2ᚖparapetᚋmodelᚋclaimsᚋadjudicationᚐSourceEvent(ctx context.Context, v any) (*adjudication.SourceEvent, error) {
 	if v == nil {
 		return nil, nil
 	}
 	res, err := ec.unmarshalInputSourceEventInput(ctx, v)
 	return &res, graphql.ErrorOnPath(ctx, err)
+}
+
+func (ec *executionContext) marshalOSplitOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx context.Context, sel ast.SelectionSet, v *node.RelateOccurrencesPayload) graphql.Marshaler {
+	if v == nil {
+		return graphql.Null
+	}
+	return ec._SplitOccurrencesPayload(ctx, sel, v)
 }
 
 func (ec *executionContext) unmarshalOWhatIfEarthquakeInput2ᚖparapetᚋmodelᚋinsightᚋscenarioᚐWhatIfEarthquake(ctx context.Context, v any) (*scenario.WhatIfEarthquake, error) {

@@ -812,6 +812,12 @@ type ComplexityRoot struct {
 		Sources        func(childComplexity int) int
 	}
 
+	MergeOccurrencesPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Occurrence       func(childComplexity int) int
+		Other            func(childComplexity int) int
+	}
+
 	Message struct {
 		Author    func(childComplexity int) int
 		Body      func(childComplexity int) int
@@ -1645,12 +1651,6 @@ type ComplexityRoot struct {
 		Results          func(childComplexity int) int
 	}
 
-	RelateOccurrencesPayload struct {
-		ClientMutationID func(childComplexity int) int
-		Occurrence       func(childComplexity int) int
-		Other            func(childComplexity int) int
-	}
-
 	ReleasePayoutPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Payout           func(childComplexity int) int
@@ -1950,6 +1950,12 @@ type ComplexityRoot struct {
 		Index  func(childComplexity int) int
 		Source func(childComplexity int) int
 		State  func(childComplexity int) int
+	}
+
+	SplitOccurrencesPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Occurrence       func(childComplexity int) int
+		Other            func(childComplexity int) int
 	}
 
 	Statement struct {
@@ -5214,6 +5220,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.MeasurementState.Sources(childComplexity), true
+
+	case "MergeOccurrencesPayload.clientMutationId":
+		if e.ComplexityRoot.MergeOccurrencesPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MergeOccurrencesPayload.ClientMutationID(childComplexity), true
+	case "MergeOccurrencesPayload.occurrence":
+		if e.ComplexityRoot.MergeOccurrencesPayload.Occurrence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MergeOccurrencesPayload.Occurrence(childComplexity), true
+	case "MergeOccurrencesPayload.other":
+		if e.ComplexityRoot.MergeOccurrencesPayload.Other == nil {
+			break
+		}
+
+		return e.ComplexityRoot.MergeOccurrencesPayload.Other(childComplexity), true
 
 	case "Message.author":
 		if e.ComplexityRoot.Message.Author == nil {
@@ -9426,25 +9451,6 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RehearseObservationsPayload.Results(childComplexity), true
 
-	case "RelateOccurrencesPayload.clientMutationId":
-		if e.ComplexityRoot.RelateOccurrencesPayload.ClientMutationID == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RelateOccurrencesPayload.ClientMutationID(childComplexity), true
-	case "RelateOccurrencesPayload.occurrence":
-		if e.ComplexityRoot.RelateOccurrencesPayload.Occurrence == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RelateOccurrencesPayload.Occurrence(childComplexity), true
-	case "RelateOccurrencesPayload.other":
-		if e.ComplexityRoot.RelateOccurrencesPayload.Other == nil {
-			break
-		}
-
-		return e.ComplexityRoot.RelateOccurrencesPayload.Other(childComplexity), true
-
 	case "ReleasePayoutPayload.clientMutationId":
 		if e.ComplexityRoot.ReleasePayoutPayload.ClientMutationID == nil {
 			break
@@ -10537,6 +10543,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.SourceState.State(childComplexity), true
 
+	case "SplitOccurrencesPayload.clientMutationId":
+		if e.ComplexityRoot.SplitOccurrencesPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SplitOccurrencesPayload.ClientMutationID(childComplexity), true
+	case "SplitOccurrencesPayload.occurrence":
+		if e.ComplexityRoot.SplitOccurrencesPayload.Occurrence == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SplitOccurrencesPayload.Occurrence(childComplexity), true
+	case "SplitOccurrencesPayload.other":
+		if e.ComplexityRoot.SplitOccurrencesPayload.Other == nil {
+			break
+		}
+
+		return e.ComplexityRoot.SplitOccurrencesPayload.Other(childComplexity), true
+
 	case "Statement.csv":
 		if e.ComplexityRoot.Statement.CSV == nil {
 			break
@@ -11306,6 +11331,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputJobFilter,
 		ec.unmarshalInputLiftMoratoriumInput,
 		ec.unmarshalInputMeasuredInput,
+		ec.unmarshalInputMergeOccurrencesInput,
 		ec.unmarshalInputMobileMoneyInput,
 		ec.unmarshalInputMoneyInput,
 		ec.unmarshalInputMoratoriumFilter,
@@ -11332,7 +11358,6 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRegisterPartnerInput,
 		ec.unmarshalInputRegisterSourceInput,
 		ec.unmarshalInputRehearseObservationsInput,
-		ec.unmarshalInputRelateOccurrencesInput,
 		ec.unmarshalInputReleasePayoutInput,
 		ec.unmarshalInputReplaySandboxEventInput,
 		ec.unmarshalInputReportLineInput,
@@ -11354,6 +11379,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputSettlePayoutExternallyInput,
 		ec.unmarshalInputSnoozeJobsInput,
 		ec.unmarshalInputSourceEventInput,
+		ec.unmarshalInputSplitOccurrencesInput,
 		ec.unmarshalInputStopReleasesInput,
 		ec.unmarshalInputTestWebhookEndpointInput,
 		ec.unmarshalInputUSBankAccountInput,
@@ -13656,16 +13682,16 @@ extend type Mutation {
   stay apart; one policy is paid once for both, and each counts as what its source reported. Waiting claims are decided
   again; approved ones stay. Scope operator. Errors: not_found, validation_failed.
   """
-  mergeOccurrences("The two occurrences." input: RelateOccurrencesInput!): RelateOccurrencesPayload
+  mergeOccurrences("The two occurrences." input: MergeOccurrencesInput!): MergeOccurrencesPayload
   """
   Decide that two occurrences are two events, also if their times and places are close. It takes a merge back. Waiting
   claims are decided again; approved ones stay. Scope operator. Errors: not_found, validation_failed.
   """
-  splitOccurrences("The two occurrences." input: RelateOccurrencesInput!): RelateOccurrencesPayload
+  splitOccurrences("The two occurrences." input: SplitOccurrencesInput!): SplitOccurrencesPayload
 }
 
-"Two occurrences of one kind."
-input RelateOccurrencesInput {
+"Two occurrences of one kind that are one event."
+input MergeOccurrencesInput {
   "Id of one occurrence, occ_…."
   occurrenceId: ID!
   "Id of the other one."
@@ -13676,8 +13702,30 @@ input RelateOccurrencesInput {
   clientMutationId: String
 }
 
-"What was decided about two occurrences."
-type RelateOccurrencesPayload {
+"Two occurrences that are one event."
+type MergeOccurrencesPayload {
+  "One occurrence."
+  occurrence: Occurrence!
+  "The other one."
+  other: Occurrence!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"Two occurrences of one kind that are two events."
+input SplitOccurrencesInput {
+  "Id of one occurrence, occ_…."
+  occurrenceId: ID!
+  "Id of the other one."
+  otherId: ID!
+  "Why, for other operators; 1 to 1000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"Two occurrences that are two events."
+type SplitOccurrencesPayload {
   "One occurrence."
   occurrence: Occurrence!
   "The other one."
@@ -19575,6 +19623,18 @@ func (ec *executionContext) childFields_MeasurementState(ctx context.Context, fi
 	return nil, fmt.Errorf("no field named %q was found under type MeasurementState", field.Name)
 }
 
+func (ec *executionContext) childFields_MergeOccurrencesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "occurrence":
+		return ec.fieldContext_MergeOccurrencesPayload_occurrence(ctx, field)
+	case "other":
+		return ec.fieldContext_MergeOccurrencesPayload_other(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_MergeOccurrencesPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type MergeOccurrencesPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_Message(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "id":
@@ -20997,18 +21057,6 @@ func (ec *executionContext) childFields_RehearseObservationsPayload(ctx context.
 	return nil, fmt.Errorf("no field named %q was found under type RehearseObservationsPayload", field.Name)
 }
 
-func (ec *executionContext) childFields_RelateOccurrencesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-	switch field.Name {
-	case "occurrence":
-		return ec.fieldContext_RelateOccurrencesPayload_occurrence(ctx, field)
-	case "other":
-		return ec.fieldContext_RelateOccurrencesPayload_other(ctx, field)
-	case "clientMutationId":
-		return ec.fieldContext_RelateOccurrencesPayload_clientMutationId(ctx, field)
-	}
-	return nil, fmt.Errorf("no field named %q was found under type RelateOccurrencesPayload", field.Name)
-}
-
 func (ec *executionContext) childFields_ReleasePayoutPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "payout":
@@ -21609,6 +21657,18 @@ func (ec *executionContext) childFields_SourceState(ctx context.Context, field g
 		return ec.fieldContext_SourceState_amount(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type SourceState", field.Name)
+}
+
+func (ec *executionContext) childFields_SplitOccurrencesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "occurrence":
+		return ec.fieldContext_SplitOccurrencesPayload_occurrence(ctx, field)
+	case "other":
+		return ec.fieldContext_SplitOccurrencesPayload_other(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_SplitOccurrencesPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type SplitOccurrencesPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_Statement(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -443,7 +443,7 @@ func (ec *executionContext) field_Mutation_mergeOccurrences_args(ctx context.Con
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (node.RelateOccurrencesInput, error) {
-			return ec.unmarshalNRelateOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx, v)
+			return ec.unmarshalNMergeOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -849,7 +849,7 @@ func (ec *executionContext) field_Mutation_splitOccurrences_args(ctx context.Con
 	args := map[string]any{}
 	arg0, err := graphql.ProcessArgField(ctx, rawArgs, "input",
 		func(ctx context.Context, v any) (node.RelateOccurrencesInput, error) {
-			return ec.unmarshalNRelateOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx, v)
+			return ec.unmarshalNSplitOccurrencesInput2parapetᚋgraphᚋnodeᚐRelateOccurrencesInput(ctx, v)
 		})
 	if err != nil {
 		return nil, err
@@ -2948,7 +2948,7 @@ func (ec *executionContext) _Mutation_mergeOccurrences(ctx context.Context, fiel
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.RelateOccurrencesPayload) graphql.Marshaler {
-			return ec.marshalORelateOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx, selections, v)
+			return ec.marshalOMergeOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx, selections, v)
 		},
 		true,
 		false,
@@ -2961,7 +2961,7 @@ func (ec *executionContext) fieldContext_Mutation_mergeOccurrences(ctx context.C
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_RelateOccurrencesPayload(ctx, field)
+			return ec.childFields_MergeOccurrencesPayload(ctx, field)
 		},
 	}
 	defer func() {
@@ -2992,7 +2992,7 @@ func (ec *executionContext) _Mutation_splitOccurrences(ctx context.Context, fiel
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.RelateOccurrencesPayload) graphql.Marshaler {
-			return ec.marshalORelateOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx, selections, v)
+			return ec.marshalOSplitOccurrencesPayload2ᚖparapetᚋgraphᚋnodeᚐRelateOccurrencesPayload(ctx, selections, v)
 		},
 		true,
 		false,
@@ -3005,7 +3005,7 @@ func (ec *executionContext) fieldContext_Mutation_splitOccurrences(ctx context.C
 		IsMethod:   true,
 		IsResolver: true,
 		Child: func(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
-			return ec.childFields_RelateOccurrencesPayload(ctx, field)
+			return ec.childFields_SplitOccurrencesPayload(ctx, field)
 		},
 	}
 	defer func() {
