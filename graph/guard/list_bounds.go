@@ -82,6 +82,7 @@ var listBounds = map[string]listBound{
 	"PartnerTerms.contacts":               {entries: 20},
 	"WorkedExample.storm":                 {entries: 20},
 	"MeasurementState.sources":            {entries: 10}, // of the terms, then others that reported
+	"MeasurementResult.sources":           {entries: 10},
 	"Observation.measures":                {entries: 7},
 	"ObservationRevision.measures":        {entries: 7},
 	"ObservationResult.errors":            {entries: 10},
