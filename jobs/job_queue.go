@@ -7,9 +7,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/stdlib"
-	"github.com/uptrace/bun"
-
 	"github.com/riverqueue/river/rivertype"
+	"github.com/uptrace/bun"
 
 	"parapet/model/operations"
 )

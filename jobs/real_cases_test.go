@@ -96,7 +96,7 @@ func (c *realCase) write(t *testing.T, path string) {
 	require.NoError(t, err)
 	text, err := wire.Encode(signed)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(path, text, 0o644)) //nolint:gosec // a committed file
+	require.NoError(t, os.WriteFile(path, text, 0o644))
 }
 
 // The committed receipts of real cases verify with the records of their sources, and say

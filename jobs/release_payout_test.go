@@ -27,6 +27,8 @@ type behaviourCase struct {
 var behaviourCases = map[rail.Behaviour]behaviourCase{
 	rail.Accept:             {status: "released"},
 	rail.Slow:               {status: "released"},
+	rail.ReturnAfterPaying:  {status: "released"},
+	rail.ReportOtherAmount:  {status: "released"},
 	rail.RejectAtSend:       {status: "blocked", reason: "rail_rejected", refused: 1},
 	rail.RefuseVerification: {status: "blocked", reason: "payout_method_missing"},
 	rail.TimeOutAfterPaying: {status: "reconciling"},

@@ -127,7 +127,7 @@ func TestReplaysOfTwoPartnersAreTheirOwn(t *testing.T) {
 		require.EqualValues(t, 2_000_000, done.Replay.Lines[0].Owed.Amount)
 		require.Equal(t, partner, done.Replay.Lines[0].Partner)
 		claim := s.ActingAs(modeltest.Partner(partner)).OnlyClaim(policy)
-		require.Equal(t, done.Replay.OccurrenceIDs, []string{claim.Occurrence.ID})
+		require.Equal(t, []string{claim.Occurrence.ID}, done.Replay.OccurrenceIDs)
 		require.Equal(t, done.Replay.SourceEventID, claim.Occurrence.SourceEventID)
 		require.Equal(t, "2018-02-06", done.Replay.ReplayedFrom.Format(time.DateOnly))
 	}

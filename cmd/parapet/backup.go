@@ -41,7 +41,7 @@ func newBackupCommand() *cobra.Command {
 	var check backupCheck
 	verb := &cobra.Command{
 		Use: "check FILE", Short: "prove that a dump can be restored and is intact", Long: backupCheckHelp,
-		Args: func(cmd *cobra.Command, args []string) error {
+		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
 				return usageError{errors.New("name one dump: parapet backup check FILE")}
 			}
@@ -109,9 +109,9 @@ func restoreDump(ctx context.Context, file, url string) error {
 	if _, err := io.ReadFull(dump, magic); err != nil {
 		return fmt.Errorf("%s is no dump: %w", file, err)
 	}
-	command := exec.CommandContext(ctx, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--single-transaction", "--dbname="+url)
-	if string(magic) == "PGDMP" { // the custom format
-		command = exec.CommandContext(ctx, "pg_restore", "--exit-on-error", "--no-owner", "--no-privileges", "--single-transaction", "--dbname="+url)
+	command := exec.CommandContext(ctx, "psql", "--no-psqlrc", "--quiet", "--set=ON_ERROR_STOP=1", "--single-transaction", "--dbname="+url) //nolint:gosec // the operator's own database, as one argument
+	if string(magic) == "PGDMP" {                                                                                                           // the custom format
+		command = exec.CommandContext(ctx, "pg_restore", "--exit-on-error", "--no-owner", "--no-privileges", "--single-transaction", "--dbname="+url) //nolint:gosec // as above
 	}
 	var said bytes.Buffer
 	command.Stdin, command.Stdout, command.Stderr = io.MultiReader(bytes.NewReader(magic), dump), io.Discard, &said

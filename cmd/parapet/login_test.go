@@ -10,7 +10,6 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -49,6 +48,7 @@ func signInAs(t *testing.T, browse func(address string), args ...string) (string
 
 // submitForm signs a user in at the development issuer's form, and follows it back.
 func submitForm(t *testing.T, user string) func(string) {
+	t.Helper()
 	return func(address string) {
 		asked, err := url.Parse(address)
 		if err != nil {
@@ -109,7 +109,7 @@ func TestLoginAtTheDevelopmentIssuer(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, moved, 0o600))
 	_, err = commandOutput(t, "ops", "viewer", "--server", w.info.BaseURL)
 	require.ErrorContains(t, err, "is the login at https://elsewhere.example.com")
-	require.NoError(t, os.Chmod(file, 0o644)) //nolint:gosec // what is refused
+	require.NoError(t, os.Chmod(file, 0o644))
 	_, err = commandOutput(t, "ops", "viewer", "--server", w.info.BaseURL)
 	require.ErrorContains(t, err, "others may read")
 
@@ -186,6 +186,7 @@ func newFakeIssuer(t *testing.T) *fakeIssuer {
 
 // returnWith sends the browser back with an answer, and reports its status.
 func returnWith(t *testing.T, change func(asked, answer url.Values), wantStatus int) func(string) {
+	t.Helper()
 	return func(address string) {
 		parsed, err := url.Parse(address)
 		if err != nil {
@@ -269,7 +270,7 @@ func TestTokensAreSentToNoOtherServer(t *testing.T) {
 	require.Empty(t, other.bearers)
 }
 
-func TestLoginRefusesForeignAnswers(t *testing.T) {
+func TestLoginRefusesForeignAnswers(t *testing.T) { //nolint:paralleltest // it sets the environment
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
 	for name, tc := range map[string]struct {
 		change func(f *fakeIssuer, answer url.Values)
@@ -324,5 +325,5 @@ func TestLoginNeedsTrustworthyAddresses(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, private, isPrivateAddress(address), text)
 	}
-	require.False(t, strings.Contains(onlyServer(), "http"))
+	require.NotContains(t, onlyServer(), "http")
 }

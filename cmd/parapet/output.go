@@ -66,7 +66,7 @@ func printJSON(out io.Writer, value any) error {
 // isTerminal reports whether a person is at the other end of a stream.
 func isTerminal(stream any) bool {
 	file, isFile := stream.(*os.File)
-	return isFile && term.IsTerminal(int(file.Fd())) //nolint:gosec // a file descriptor is small
+	return isFile && term.IsTerminal(int(file.Fd()))
 }
 
 // maxColumns bounds the columns of a table for people; JSON has all members.

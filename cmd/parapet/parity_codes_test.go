@@ -35,13 +35,14 @@ var lateParityRows = []parityRow{
 
 // codesOfOneAPI are the codes that no row covers, with the reason.
 var codesOfOneAPI = map[apperr.Code]string{
-	apperr.CodeVersionMismatch:          "REST takes If-Match for a partner's writes; over GraphQL operators' mutations take a version, and REST has none of those",
-	apperr.CodeUnknownField:             "REST's alone: what the schema does not know is validation_failed over GraphQL",
-	errormap.CodeQueryTooCostly:         "GraphQL's alone: a request over REST cannot ask for more than its page",
-	errormap.CodeQueryNotTrusted:        "GraphQL's alone: REST has no documents",
-	errormap.CodePersistedQueryNotFound: "GraphQL's alone: REST has no documents",
-	errormap.CodeOriginRefused:          "GraphQL's alone: REST has no WebSocket",
-	errormap.CodeReadTooSlowly:          "GraphQL's alone: REST has no subscriptions",
+	apperr.CodeVersionMismatch:                "REST takes If-Match for a partner's writes; over GraphQL operators' mutations take a version, and REST has none of those",
+	apperr.CodeUnknownField:                   "REST's alone: what the schema does not know is validation_failed over GraphQL",
+	apperr.CodeInsufficientUserAuthentication: "GraphQL's alone: the operations that move money by hand are not in REST",
+	errormap.CodeQueryTooCostly:               "GraphQL's alone: a request over REST cannot ask for more than its page",
+	errormap.CodeQueryNotTrusted:              "GraphQL's alone: REST has no documents",
+	errormap.CodePersistedQueryNotFound:       "GraphQL's alone: REST has no documents",
+	errormap.CodeOriginRefused:                "GraphQL's alone: REST has no WebSocket",
+	errormap.CodeReadTooSlowly:                "GraphQL's alone: REST has no subscriptions",
 
 	apperr.CodeTokenMissing:     sharedErrorNote,
 	apperr.CodeTokenInvalid:     sharedErrorNote,

@@ -77,6 +77,8 @@ func TestSimulatorKeepsEveryPromisedBehaviour(t *testing.T) {
 		rail.RefuseVerification: {rail.CodeClosed, "refused", rail.CodeClosed, rail.Refused, 0},
 		rail.TimeOutAfterPaying: {rail.CodeFound, "unknown", rail.CodeAnswerLost, rail.Accepted, 10 * time.Second},
 		rail.Slow:               {rail.CodeFound, "accepted", "", rail.Accepted, 3 * time.Second},
+		rail.ReturnAfterPaying:  {rail.CodeFound, "accepted", "", rail.Accepted, 0},
+		rail.ReportOtherAmount:  {rail.CodeFound, "accepted", "", rail.Accepted, 0},
 	}
 	for _, test := range rail.TestNumbers() {
 		t.Run(fmt.Sprintf("%s %s", test.Type, test.Behaviour), func(t *testing.T) {

@@ -122,7 +122,7 @@ func searchParts(caller actor.Actor, text string) (parts []string, args []any) {
 		}
 	}
 	for kind, of := range searchables {
-		if !caller.IsAllowed(of.scope) && !(of.table == "payouts" && caller.IsAllowed(actor.ScopePayoutsRead)) {
+		if !caller.IsAllowed(of.scope) && (of.table != "payouts" || !caller.IsAllowed(actor.ScopePayoutsRead)) {
 			continue
 		}
 		if low, high, ok := idRange(of.resource, text); ok {

@@ -65,8 +65,13 @@ func TestMapRefusesWrongRequests(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	for _, in := range []portfolio.MapRequest{
-		{Box: hazard.Box{West: -181, East: 0}}, {Box: hazard.Box{East: 181}}, {Box: hazard.Box{South: -91}}, {Box: hazard.Box{North: 91}}, {Box: hazard.Box{South: 2, North: 1}},
-		{Zoom: -1}, {Zoom: 13},
+		{Box: hazard.Box{West: -181, East: 0}},
+		{Box: hazard.Box{East: 181}},
+		{Box: hazard.Box{South: -91}},
+		{Box: hazard.Box{North: 91}},
+		{Box: hazard.Box{South: 2, North: 1}},
+		{Zoom: -1},
+		{Zoom: 13},
 	} {
 		_, err := b.Service.Portfolio.Map(t.Context(), b.Acme, in)
 		require.Equal(t, apperr.CodeParameterInvalid, apperr.CodeOf(err), "%+v", in)

@@ -1,7 +1,6 @@
 package actor_test
 
 import (
-	"errors"
 	"testing"
 	"time"
 
@@ -21,7 +20,7 @@ func TestRecentSignInIsYoungerThanItsMaxAge(t *testing.T) {
 	require.NoError(t, signedIn(15*time.Minute-1).RequireRecentSignIn(now))
 	for _, caller := range []actor.Actor{signedIn(15 * time.Minute), {SignIn: &actor.SignIn{MaxAge: 15 * time.Minute}}} {
 		var refusal *apperr.Error
-		require.True(t, errors.As(caller.RequireRecentSignIn(now), &refusal))
+		require.ErrorAs(t, caller.RequireRecentSignIn(now), &refusal)
 		require.Equal(t, apperr.CodeInsufficientUserAuthentication, refusal.Code)
 		require.Equal(t, map[string]any{"max_age": 900}, refusal.Extra)
 		require.Contains(t, refusal.Detail, "15 minutes")

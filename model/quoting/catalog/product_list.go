@@ -49,7 +49,7 @@ func (s *Service) onSale(ctx context.Context, caller actor.Actor) (func(*bun.Sel
 	}
 	return func(q *bun.SelectQuery) *bun.SelectQuery {
 		if terms.Products != nil {
-			q = q.Where("key in (?)", bun.In(terms.Products))
+			q = q.Where("key in ?", bun.Tuple(terms.Products))
 		}
 		return q.Where("retired_at is null")
 	}, err
