@@ -80,6 +80,7 @@ var pathParameters = map[string]string{
 	"payout_method_id": "Id of a payout method, pmt_….",
 	"occurrence_id":    "Id of an occurrence, occ_….",
 	"observation_id":   "Id of an observation, obs_….",
+	"run_id":           "Id of a run of the sandbox, run_….",
 	"event_id":         "Id of an event, evt_….",
 	"endpoint_id":      "Id of a webhook endpoint, whe_….",
 	"delivery_id":      "Id of a delivery, dlv_….",
