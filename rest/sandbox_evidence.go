@@ -38,7 +38,7 @@ func (s *server) noteEvidence(ctx context.Context, c *requestContext) {
 	show(c.readToEnd, sandbox.ListReadToEnd, operation+" was read page by page to its end.")
 	show(c.route.operationID == "listEvents", sandbox.FeedReadAgain, "The feed was read after a delivery had failed.")
 	if s.Now != nil {
-		honoured, evidence := s.retryWaits.note(c, operation, s.Now())
+		honoured, evidence := s.retryWaits.note(c, operation, s.Now)
 		show(honoured, sandbox.RetryAfterHonoured, evidence)
 	}
 }
@@ -46,7 +46,7 @@ func (s *server) noteEvidence(ctx context.Context, c *requestContext) {
 // note stores an answer with Retry-After, and reports whether the request waited for as long
 // as the answer before it asked. A request that came too early voids that answer; one that
 // was on its way already does not.
-func (r *retryWaits) note(c *requestContext, operation string, now time.Time) (honoured bool, evidence string) {
+func (r *retryWaits) note(c *requestContext, operation string, clock func() time.Time) (honoured bool, evidence string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	wait, waits := r.waits[c.actor.Partner]
@@ -59,6 +59,7 @@ func (r *retryWaits) note(c *requestContext, operation string, now time.Time) (h
 		if r.waits == nil {
 			r.waits = map[string]retryWait{}
 		}
+		now := clock()
 		r.waits[c.actor.Partner] = retryWait{now, now.Add(time.Duration(seconds) * time.Second), operation}
 	}
 	return honoured, evidence
