@@ -66,12 +66,10 @@ func (s *goldenRun) run(t *testing.T) {
 	s.useSandbox(t, claim.Payouts[0].ID)
 }
 
-// useSandbox starts every kind of run, and lets the rail report a payout. The payout was
-// sent to the rail of the tests: the simulator's transfer is inserted here.
+// useSandbox starts every kind of run, and lets the rail report a payout.
 func (s *goldenRun) useSandbox(t *testing.T, payout string) {
 	t.Helper()
-	_, err := s.DB.Pool.Exec(t.Context(), `insert into simulator_transfers (key, transfer) select key, '{"outcome":"accepted"}'::json from payout_attempts group by key`)
-	require.NoError(t, err)
+	s.releasePayouts(t)
 	s.callAndRecord(t, "getSandboxClock", 200, "GET", "/sandbox/clock", "")
 	s.callAndRecord(t, "moveSandboxClock", 202, "POST", "/sandbox/clock", `{"by":"P30D"}`)
 	replay := decodeRecord[wire.SandboxRun](t, s.callAndRecord(t, "createSandboxReplay: an earthquake at another place", 202, "POST", "/sandbox/replays", `{"event":"us1000chhc","location":{"latitude":23.98,"longitude":121.61}}`))
