@@ -167,8 +167,11 @@ func TestMovingMoneyNeedsARecentSignIn(t *testing.T) {
 		require.Equal(t, "insufficient_user_authentication", refused.errorCode(), verb)
 		require.Equal(t, http.StatusUnauthorized, refused.Errors[0].Extensions.Status)
 		require.Contains(t, refused.body, `"max_age":900`)
+		require.NotEmpty(t, refused.header.Get("WWW-Authenticate"), "%s: the challenge is sent", verb)
 		d.Operator.SignIn = &actor.SignIn{At: now.Add(-14 * time.Minute), MaxAge: 15 * time.Minute}
-		require.NotEqual(t, "insufficient_user_authentication", d.send(t, graphqlRequest{as: "operator", document: document}).errorCode(), verb)
+		accepted := d.send(t, graphqlRequest{as: "operator", document: document})
+		require.NotEqual(t, "insufficient_user_authentication", accepted.errorCode(), verb)
+		require.Empty(t, accepted.header.Get("WWW-Authenticate"), verb)
 	}
 	d.Operator.SignIn = &actor.SignIn{MaxAge: 15 * time.Minute}
 	require.Empty(t, d.send(t, graphqlRequest{as: "operator", document: `mutation { stopReleases(input: {reason: "r"}) { clientMutationId } }`}).Errors, "stopping needs no recent sign-in")

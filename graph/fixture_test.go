@@ -71,6 +71,9 @@ func (d *fixture) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			return errormap.PublicError(err, func() bool { return false })
 		},
 		SetErrorHeaders: func(e *apperr.Error) {
+			if e.Code == apperr.CodeInsufficientUserAuthentication {
+				w.Header().Set("WWW-Authenticate", string(e.Code))
+			}
 			if e.RetryAfter > 0 {
 				w.Header().Set("Retry-After", strconv.Itoa(int(e.RetryAfter.Seconds())))
 			}
@@ -106,6 +109,7 @@ type graphqlRequest struct {
 // response is a decoded response.
 type response struct {
 	status int
+	header http.Header
 	body   string
 	Data   jsontext.Value
 	Errors []struct {
@@ -138,7 +142,7 @@ func (d *fixture) send(t *testing.T, in graphqlRequest) response {
 	}
 	recorder := httptest.NewRecorder()
 	d.ServeHTTP(recorder, request)
-	out := response{status: recorder.Code, body: recorder.Body.String()}
+	out := response{status: recorder.Code, header: recorder.Header(), body: recorder.Body.String()}
 	require.NoError(t, json.Unmarshal(recorder.Body.Bytes(), &out, json.MatchCaseInsensitiveNames(true)), out.body)
 	requireValidPointers(t, in.document, out)
 	return out

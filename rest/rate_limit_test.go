@@ -11,6 +11,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/internal/gateway"
+	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/partners"
 	"parapet/rest"
@@ -137,6 +139,21 @@ func TestPagesAndDocumentsWithoutATokenAreLimitedByAddress(t *testing.T) {
 	clock.advance(time.Second)
 	require.Equal(t, http.StatusUnauthorized, status("GET", "/v1/quotes/x"), "a missing token is counted once")
 	require.Equal(t, http.StatusTooManyRequests, status("GET", "/docs"))
+}
+
+// The challenge of RFC 9470 section 3, which a client answers with a new sign-in.
+func TestStepUpChallengeNamesTheAgeOfTheSignIn(t *testing.T) {
+	t.Parallel()
+	page := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		refusal := actor.Actor{SignIn: &actor.SignIn{MaxAge: 15 * time.Minute}}.RequireRecentSignIn(time.Unix(0, 0))
+		request := gateway.FromContext(r.Context())
+		request.SetErrorHeaders(request.PublicError(r.Context(), refusal))
+	})
+	handler := newHandler(t, func(c *rest.Config) {
+		c.BaseURL, c.SharedHandlers = "https://api.example.com", map[string]http.Handler{"/page": page}
+	})
+	require.Equal(t, `Bearer error="insufficient_user_authentication", max_age=900, resource_metadata="https://api.example.com/.well-known/oauth-protected-resource"`,
+		request{"GET", "/page", "", nil}.sendTo(t, handler).Header.Get("WWW-Authenticate"))
 }
 
 func TestResponsesSetNosniffAndNoStore(t *testing.T) {
