@@ -1,6 +1,7 @@
 package docs_test
 
 import (
+	"errors"
 	"fmt"
 	"html/template"
 	"io/fs"
@@ -14,12 +15,13 @@ import (
 // sample is code in one language.
 type sample struct{ Title, Language, Code string }
 
-// sampleLanguages are the programs with the samples. The check docs.sh runs them.
-var sampleLanguages = []struct{ title, language, file string }{
+// sampleLanguages are the programs with the samples, one file or several. The check docs.sh
+// runs them.
+var sampleLanguages = []struct{ title, language, files string }{
 	{"curl", "sh", "internal/interop/docs/samples/partner.sh"},
 	{"Python", "python", "internal/interop/docs/samples/partner.py"},
 	{"TypeScript", "ts", "internal/interop/docs/samples/partner.mts"},
-	{"Go", "go", "internal/interop/client-go/samples/main.go"},
+	{"Go", "go", "internal/interop/client-go/samples/*.go"},
 }
 
 // samplePattern is a comment that begins the sample of a task; "end" ends it.
@@ -29,12 +31,12 @@ var samplePattern = regexp.MustCompile(`^\s*(?:#|//) docs: (\S+)$`)
 func (s *site) loadSamples() error {
 	s.samples = map[string][]sample{}
 	for _, in := range sampleLanguages {
-		content, err := fs.ReadFile(s.root, in.file)
+		content, err := readFiles(s.root, in.files)
 		if err != nil {
 			return fmt.Errorf("read the samples: %w", err)
 		}
 		task, lines := "end", []string(nil)
-		for line := range strings.Lines(string(content) + "\n// docs: end\n") {
+		for line := range strings.Lines(content + "\n// docs: end\n") {
 			line = strings.TrimRight(line, "\n")
 			match := samplePattern.FindStringSubmatch(line)
 			if match == nil {
@@ -48,6 +50,21 @@ func (s *site) loadSamples() error {
 		}
 	}
 	return nil
+}
+
+// readFiles joins the files of a pattern. Errors: fs.ErrNotExist when there is none.
+func readFiles(root fs.FS, pattern string) (string, error) {
+	names, err := fs.Glob(root, pattern)
+	if err == nil && len(names) == 0 {
+		err = fmt.Errorf("%s: %w", pattern, fs.ErrNotExist)
+	}
+	var all strings.Builder
+	for _, name := range names {
+		content, readErr := fs.ReadFile(root, name)
+		err = errors.Join(err, readErr)
+		all.Write(content)
+	}
+	return all.String(), err
 }
 
 // dedent removes the indentation that all lines share.
