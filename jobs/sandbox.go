@@ -23,9 +23,9 @@ import (
 const (
 	sandboxIdle = 500 * time.Millisecond // between two looks for runs and reports
 	sandboxWait = 50 * time.Millisecond  // until a run looks again whether jobs have ended
-	// maxStepWait is how long the clock waits for the jobs of a step: a server that others
-	// use is never idle, and a receiver may hang.
-	maxStepWait = 30 * time.Second
+	// maxStepLooks is how often the clock looks whether the jobs of a step have ended, for
+	// about half a minute: a server that others use is never idle, and a receiver may hang.
+	maxStepLooks = 600
 	// sandboxLock is the advisory lock of the process that works: "sand" in hexadecimal.
 	sandboxLock int64 = 0x73616e64
 )
@@ -42,7 +42,7 @@ type sandboxWorker struct {
 	// day does.
 	settleAfter time.Duration
 
-	waitingSince map[string]time.Time // when the clock of a run began to wait for jobs
+	looks map[string]int // how often a run has looked for the jobs of its step
 }
 
 // newSandboxWorker returns nil on a server that refuses rehearsals.
@@ -50,7 +50,7 @@ func (c Config) newSandboxWorker() *sandboxWorker {
 	if !c.Service.Development {
 		return nil
 	}
-	return &sandboxWorker{service: c.Service, pool: c.Pool, rail: c.Rail, sender: c.Sender, settleAfter: c.SettleAfter}
+	return &sandboxWorker{service: c.Service, pool: c.Pool, rail: c.Rail, sender: c.Sender, settleAfter: c.SettleAfter, looks: map[string]int{}}
 }
 
 // pass does one step of every run. It returns how long to wait before the next pass.
@@ -114,14 +114,11 @@ func (w *sandboxWorker) stepClock(ctx context.Context, run *sandbox.Run) error {
 	if err != nil {
 		return fmt.Errorf("count jobs: %w", err)
 	}
-	since, waits := w.waitingSince[run.ID()]
-	if left > 0 && (!waits || time.Since(since) < maxStepWait) {
-		if !waits {
-			w.waitingSince = map[string]time.Time{run.ID(): time.Now()}
-		}
+	if left > 0 && w.looks[run.ID()] < maxStepLooks {
+		w.looks[run.ID()]++
 		return nil
 	}
-	delete(w.waitingSince, run.ID())
+	delete(w.looks, run.ID())
 	return w.service.Sandbox.StepClock(ctx, run)
 }
 

@@ -15,7 +15,6 @@ var clockReaders = map[string]string{
 	"internal/devissuer":              "development tokens are issued now",
 	"internal/devpg":                  "waiting for a starting server has a deadline",
 	"internal/meter":                  "a benchmark measures a duration",
-	"jobs/sandbox.go":                 "how long a moved clock waits for jobs is real time; business time stands still meanwhile",
 	"jobs/heartbeat.go":               "a rail reports days of the world's calendar",
 	"jobs/release_payout.go":          "the age of an order right before it is sent: a worker that was suspended must not send an old one",
 	"jobs/workers.go":                 "how long a job took, for its line in the log",
