@@ -8,9 +8,8 @@ import { Act, Card, Id, Load, Money, Page, Status, Table, When } from "../ui";
 const inboxQuery = graphql(`query Inbox {
 	inbox { approvals claimsToDecide challenges reconciliationExceptions failingEndpoints releaseStops violatedInvariants staleSources failingJobs unsettled { status blockedReason count amount { amount currency } oldestSeconds } }
 	approvals: payouts(first: 25, filter: { blockedReason: APPROVAL_REQUIRED }, order: OLDEST_FIRST) { nodes { id partner amount { amount currency } createdAt payoutMethod { display { last4 institution } beneficiary { name } } approval { required approvals { author valid } } } }
-	decide: claims(first: 25, filter: { toDecide: true }, order: OLDEST_FIRST) { nodes { id partner openedAt description requestedAmount { amount currency } } }
+	decide: claims(first: 25, filter: { toDecide: true }, order: OLDEST_FIRST) { nodes { id partner openedAt description requestedAmount { amount currency } decision { reasonCodes } } }
 	challenges: claims(first: 25, filter: { challenged: true }, order: OLDEST_FIRST) { nodes { id partner status amount { amount currency } measurementState { challenge { openedAt } } } }
-	deferred: claims(first: 25, filter: { status: DEFERRED }, order: OLDEST_FIRST) { nodes { id partner decision { reasonCodes nextReviewAt } } totalCount }
 	doubt: payouts(first: 25, filter: { status: RECONCILING }, order: OLDEST_FIRST) { nodes { id partner status blockedReason amount { amount currency } createdAt } }
 	returned: payouts(first: 25, filter: { status: RETURNED }, order: OLDEST_FIRST) { nodes { id partner status blockedReason amount { amount currency } createdAt } }
 	held: payouts(first: 25, filter: { blockedReason: OPERATOR_HOLD }, order: OLDEST_FIRST) { nodes { id partner status blockedReason amount { amount currency } createdAt } }
@@ -24,6 +23,9 @@ const inboxQuery = graphql(`query Inbox {
 	failingJobs { kind count lastError lastAt explanation }
 }`);
 const closeMutation = graphql(`mutation CloseException($input: CloseReconciliationExceptionInput!) { closeReconciliationException(input: $input) { reconciliationException { id } } }`);
+
+// What is wrong with the service; the other counts are a day's work.
+const alarming = ["stops", "doubt", "exceptions", "invariants", "sources", "jobs"];
 
 export default function Inbox() {
 	const read = useRead(inboxQuery, {}, { every: 10_000 });
@@ -45,13 +47,10 @@ export default function Inbox() {
 							{ title: t.fields.amount, cell: (p) => <Money of={p.amount} />, end: true }, { title: t.inbox.action, cell: (p) => <Link class="button primary" href={`/payouts/${p.id}`}>{t.inbox.review}</Link>, end: true },
 						]} />],
 						["decide", t.inbox.decide, n.claimsToDecide, <Table name={t.inbox.decide} rows={d.decide?.nodes ?? []} columns={[
-							{ title: t.fields.claim, cell: (c) => <Id id={c.id} href={`/claims/${c.id}`} /> }, { title: t.fields.partner, cell: (c) => c.partner }, { title: t.fields.description, cell: (c) => c.description ?? "–", wide: true }, { title: t.claims.requested, cell: (c) => <Money of={c.requestedAmount} />, end: true }, { title: t.fields.opened, cell: (c) => <When at={c.openedAt} short /> }, { title: t.inbox.action, cell: (c) => <Link class="button" href={`/claims/${c.id}`}>{t.claims.decide}</Link>, end: true },
+							{ title: t.fields.claim, cell: (c) => <Id id={c.id} href={`/claims/${c.id}`} /> }, { title: t.fields.partner, cell: (c) => c.partner }, { title: t.inbox.why, cell: (c) => c.decision?.reasonCodes.map(human).join(", ") || (c.description ?? t.claims.undecided), wide: true }, { title: t.claims.requested, cell: (c) => <Money of={c.requestedAmount} />, end: true }, { title: t.fields.opened, cell: (c) => <When at={c.openedAt} short /> }, { title: t.inbox.action, cell: (c) => <Link class="button" href={`/claims/${c.id}`}>{t.claims.decide}</Link>, end: true },
 						]} />],
 						["challenges", t.inbox.challenges, n.challenges, <Table name={t.inbox.challenges} rows={d.challenges?.nodes ?? []} columns={[
 							{ title: t.fields.claim, cell: (c) => <Id id={c.id} href={`/claims/${c.id}`} /> }, { title: t.fields.partner, cell: (c) => c.partner }, { title: t.fields.status, cell: (c) => <Status code={c.status} /> }, { title: t.fields.at, cell: (c) => <When at={c.measurementState?.challenge?.openedAt} short /> }, { title: t.fields.amount, cell: (c) => <Money of={c.amount} />, end: true }, { title: t.inbox.action, cell: (c) => <Link class="button" href={`/claims/${c.id}`}>{t.claims.decide}</Link>, end: true },
-						]} />],
-						["deferred", t.inbox.deferred, d.deferred?.totalCount ?? 0, <Table name={t.inbox.deferred} rows={d.deferred?.nodes ?? []} columns={[
-							{ title: t.fields.claim, cell: (c) => <Id id={c.id} href={`/claims/${c.id}`} /> }, { title: t.fields.partner, cell: (c) => c.partner }, { title: t.fields.reasons, cell: (c) => c.decision?.reasonCodes.map(human).join(", ") }, { title: t.claims.review, cell: (c) => <When at={c.decision?.nextReviewAt} short />, end: true },
 						]} />],
 						["doubt", oldest > 0 ? t.inbox.doubtSince(age(oldest)) : t.inbox.doubt, unsettled.length, <Table name={t.inbox.doubt} rows={unsettled} columns={[
 							{ title: t.fields.payout, cell: (p) => <Id id={p.id} href={`/payouts/${p.id}`} /> }, { title: t.fields.partner, cell: (p) => p.partner }, { title: t.fields.status, cell: (p) => <Status code={p.status} more={p.blockedReason} /> }, { title: t.inbox.age, cell: (p) => <When at={p.createdAt} short /> }, { title: t.fields.amount, cell: (p) => <Money of={p.amount} />, end: true }, { title: t.inbox.action, cell: (p) => <Link class="button" href={`/payouts/${p.id}`}>{t.payouts.resolve}</Link>, end: true },
@@ -68,7 +67,7 @@ export default function Inbox() {
 					const some = sections.filter(([, , count]) => count > 0), none = sections.filter(([, , count]) => count === 0);
 					return (
 						<>
-							<Card><dl class="figures counts">{sections.map(([key, title, count]) => <div key={key}><dt>{title}</dt><dd class={count ? "alert" : "calm"}>{count ? <a href={`#${key}`} onClick={(e) => { e.preventDefault(); document.getElementById(`inbox-${key}`)?.scrollIntoView(); }}>{count}</a> : 0}</dd></div>)}</dl></Card>
+							<Card><dl class="figures counts">{sections.map(([key, title, count]) => <div key={key}><dt>{title}</dt><dd class={count === 0 ? "calm" : alarming.includes(key) ? "alert" : ""}>{count ? <a href={`#${key}`} onClick={(e) => { e.preventDefault(); document.getElementById(`inbox-${key}`)?.scrollIntoView(); }}>{count}</a> : 0}</dd></div>)}</dl></Card>
 							{some.length === 0 && <Card><p class="lead">{t.inbox.clear}</p></Card>}
 							{some.map(([key, title, count, content]) => <div key={key} id={`inbox-${key}`}><Card title={<>{title} <span class="count">{count}</span></>}>{content}</Card></div>)}
 							{none.length > 0 && some.length > 0 && <p class="faint">{t.inbox.calm(none.map(([, title]) => title.toLowerCase()).join(", "))}</p>}

@@ -3,7 +3,7 @@ import { Link, useLocation } from "wouter";
 import { client, epoch, graphql, useRead } from "../api";
 import { Curve } from "../curve";
 import { Results } from "../explain";
-import { human, measure, money, number, place } from "../format";
+import { human, measure, money, number, place, point } from "../format";
 import MapView, { type Area, fitView, lastView, type Mark, type View } from "../mapview";
 import { type Viewer } from "../shell";
 import { Terms } from "../terms";
@@ -116,7 +116,7 @@ export default function MapPage({ viewer, id }: { viewer: Viewer; id?: string })
 						<Load from={occurrences}>
 							{(d) => d.occurrences?.nodes.length ? (
 								<ul class="rows">{d.occurrences.nodes.slice(0, 12).map((o) => {
-									return <li key={o.id}><Link href={`/map/${o.id}`}>{o.sourceEventId}</Link><span class="faint">{mainMeasure(o.mainMeasure) ?? o.station ?? human(o.kind)} · <When at={o.occurredAt} short /></span></li>;
+									return <li key={o.id}><Link href={`/map/${o.id}`}>{[mainMeasure(o.mainMeasure) ?? human(o.kind), o.station].filter(Boolean).join(" · ")}</Link><span class="faint">{o.location && `${point(o.location.latitude, o.location.longitude)} · `}<When at={o.occurredAt} short /></span></li>;
 								})}</ul>
 							) : <Empty>{t.map.noEvents}</Empty>}
 						</Load>

@@ -57,7 +57,7 @@ function All({ viewer }: { viewer: Viewer }) {
 // Schema is what the form reads of a product's JSON Schema.
 export interface Schema { title?: string; description?: string; type?: string | string[]; format?: string; enum?: string[]; default?: any; minimum?: number; maximum?: number; required?: string[]; properties?: Record<string, Schema>; items?: Schema; minItems?: number; maxItems?: number; examples?: unknown[]; "x-instead-of"?: string[]; "x-minimum"?: string; "x-maximum"?: string }
 
-const hidden = ["partner"];
+const hidden = ["partner", "policyholder"]; // the token has the partner, and binding asks for the policyholder
 
 function defaultsOf(schema: Schema): Record<string, any> {
 	const value: Record<string, any> = {};
@@ -174,9 +174,9 @@ function SchemaField({ name, schema, value, onValue, problem, pointer, currencie
 				<legend>{label}</legend>
 				{hint && <p class="hint">{hint}</p>}
 				{rows.map((row, n) => (
-					<div class="pair row" key={n}>
+					<div class="steps" key={n}>
 						{columns.map(([inner, part]) => <SchemaField key={inner} name={inner} schema={part} value={row[inner]} pointer={`${pointer}/${n}/${inner}`} problem={problem} onValue={(v) => onValue(rows.map((r, m) => (m === n ? { ...r, [inner]: v } : r)))} />)}
-						<button type="button" class="quiet small" disabled={rows.length <= (schema.minItems ?? 0)} onClick={() => onValue(rows.filter((_, m) => m !== n))}>{t.quotes.removeRow}</button>
+						<button type="button" class="quiet small" aria-label={t.quotes.removeRow(n + 1)} title={t.quotes.removeRow(n + 1)} disabled={rows.length <= (schema.minItems ?? 0)} onClick={() => onValue(rows.filter((_, m) => m !== n))}>✕</button>
 					</div>
 				))}
 				<div><button type="button" class="small" disabled={rows.length >= (schema.maxItems ?? 50)} onClick={() => onValue([...rows, rows.at(-1) ? { ...rows.at(-1) } : Object.fromEntries(columns.map(([inner]) => [inner, ""]))])}>{t.quotes.addRow}</button></div>
@@ -245,7 +245,7 @@ function OfferBody({ quote: q, viewer, open }: { quote: QuoteShape; viewer: View
 			<details open={open}>
 				<summary>{t.quotes.past(q.history.length, q.basis.firstYear, q.basis.lastYear)}</summary>
 				<PastYears events={q.history} from={q.basis.firstYear} to={q.basis.lastYear} />
-				<ul class="rows" aria-label={t.quotes.pastTitle}>{q.history.slice(0, most).map((e) => <li key={e.sourceEventId + e.occurredAt}><span>{day(e.occurredAt)} <span class="faint">{measure(e.index)} · {e.sourceEventId}</span></span><Money of={e.payout} /></li>)}</ul>
+				<ul class="rows past" aria-label={t.quotes.pastTitle}>{q.history.slice(0, most).map((e) => <li key={e.sourceEventId + e.occurredAt}><span>{day(e.occurredAt)} <span class="faint">{measure(e.index)} · {e.sourceEventId}</span></span><Money of={e.payout} /></li>)}</ul>
 				{q.history.length === 0 && <p class="faint">{t.quotes.noPast(q.basis.firstYear, q.basis.lastYear)}</p>}
 				{q.history.length > most && <p class="faint">{t.quotes.morePast(q.history.length - most)}</p>}
 			</details>
@@ -302,7 +302,7 @@ function Bind({ quote: q, viewer }: { quote: QuoteShape; viewer: Viewer }) {
 	};
 	return (
 		<form onSubmit={submit} class="bind">
-			{!given && <div class="pair">{(["name", "email", "country"] as const).map((n) => <Text key={n} label={n === "name" ? t.fields.holder : t.fields[n]} value={holder[n]} maxLength={n === "country" ? 2 : 254} required={n === "name"} autoComplete="off" error={change.problem?.fields.find((f) => f.pointer.endsWith(`/policyholder/${n}`))?.detail} onValue={(v) => setHolder({ ...holder, [n]: n === "country" ? v.toUpperCase() : v })} />)}</div>}
+			{!given && <div class="holder">{(["name", "email", "country"] as const).map((n) => <Text key={n} label={n === "name" ? t.fields.holder : t.fields[n]} value={holder[n]} maxLength={n === "country" ? 2 : 254} required={n === "name"} autoComplete="off" error={change.problem?.fields.find((f) => f.pointer.endsWith(`/policyholder/${n}`))?.detail} onValue={(v) => setHolder({ ...holder, [n]: n === "country" ? v.toUpperCase() : v })} />)}</div>}
 			<Errors problem={change.problem} shown={["/input/policyholder"]} />
 			<div class="actions"><button class="primary" disabled={change.busy}>{t.quotes.bind(money(q.price.premium))}</button><span class="faint">{t.quotes.until} <When at={q.expiresAt} /></span></div>
 		</form>

@@ -122,7 +122,7 @@ function Run({ run }: { run: RunLine }) {
 			{replay && replay.lines.length > 0 && <Table name={t.desk.owed} rows={replay.lines} keyOf={(l) => l.currency} columns={[
 				{ title: t.nav.pages.claims, cell: (l) => number(l.claimsOpened) }, { title: t.fields.owed, cell: (l) => <Money of={l.owed} />, end: true }, { title: t.desk.blocked, cell: (l) => <Money of={l.blocked} />, end: true }, { title: t.desk.released, cell: (l) => <Money of={l.released} />, end: true },
 			]} />}
-			{replay && replay.occurrenceIds.length > 0 && <p>{replay.occurrenceIds.slice(0, 3).map((id) => <span key={id}><Link href={`/map/${id}`}>{t.machine.see}</Link> </span>)}<Link href="/claims">{t.nav.pages.claims}</Link></p>}
+			{replay && replay.occurrenceIds.length > 0 && <p class="actions">{replay.occurrenceIds.slice(0, 3).map((id) => <Link key={id} class="button small" href={`/map/${id}`}>{t.machine.see}</Link>)}<Link class="button small" href="/claims">{t.nav.pages.claims}</Link></p>}
 			{!replay && <p class="faint"><Id id={run.id} /></p>}
 		</article>
 	);

@@ -104,7 +104,7 @@ export default function WhatIf({ viewer }: { viewer: Viewer }) {
 					{covers.all > manyCovers && <Note>{t.whatIf.sumsOnly}</Note>}
 				</div>
 			</div>
-			{answer?.policies && <Card title={t.whatIf.lines}><Lines rows={answer.policies.nodes} name={t.whatIf.lines} operator={operator} /></Card>}
+			{(answer?.policies?.nodes.length ?? 0) > 0 && <Card title={t.whatIf.lines}><Lines rows={answer!.policies!.nodes} name={t.whatIf.lines} operator={operator} /></Card>}
 		</Page>
 	);
 }
