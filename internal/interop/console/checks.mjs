@@ -1,5 +1,6 @@
 // The console in a browser: what a partner and operators do with it, by clicks.
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { get } from "node:http";
 import { ask, base, browser, faults, Person, script, wait } from "./person.mjs";
 
@@ -38,18 +39,31 @@ async function bind(holder) {
 	await acme.sees(/^Policy /);
 }
 
+// openClaim goes to the page of an event and from there to its claim; it returns the claim's id.
+async function openClaim(show) {
+	await show();
+	await acme.sees("Map");
+	await page.locator(".results a[href*='/claims/']").first().click();
+	await acme.sees(/^Claim /);
+	await page.getByText("Approved", { exact: true }).first().waitFor();
+	return page.url().split("/").pop();
+}
+
 // rehearse lets an earthquake happen from the page What if.
 async function rehearse(latitude, longitude, magnitude) {
 	await acme.choose("What if");
 	await acme.fill("Latitude", latitude);
 	await acme.fill("Longitude", longitude);
 	await page.getByRole("slider", { name: "Magnitude" }).fill(magnitude);
-	await acme.press("Let it happen");
-	await acme.sees("Map");
-	await page.locator(".results a[href*='/claims/']").first().click();
-	await acme.sees(/^Claim /);
-	await page.getByText("Approved", { exact: true }).first().waitFor();
-	return page.url().split("/").pop();
+	return openClaim(() => acme.press("Let it happen"));
+}
+
+// settle lets the simulated bank report a payment, which it does by itself after a minute.
+async function settle() {
+	const button = page.getByRole("button", { name: "Settle", exact: true }), done = page.getByText(/^Reconciled/).filter({ visible: true }).first();
+	await button.or(done).first().waitFor();
+	if (await button.isVisible()) await button.click({ timeout: 5000 }).catch(() => {});
+	await done.waitFor();
 }
 
 async function recordAccount(holder) {
@@ -114,6 +128,17 @@ await check("a quote becomes a policy", async () => {
 	await acme.inspect("policy");
 });
 
+await check("metadata is shown as text", async () => {
+	const context = { partner: "acme", location: { latitude: -33.45, longitude: -70.67 } };
+	const { createQuote } = await ask("acme", "mutation($context: JSON!) { createQuote(input: { product: \"quake-circle\", context: $context }) { quote { id } } }", { context });
+	const { bindPolicy } = await ask("acme", "mutation($id: ID!, $metadata: Metadata) { bindPolicy(input: { quoteId: $id, metadata: $metadata }) { policy { id } } }", { id: createQuote.quote.id, metadata: { broker: script, [script.slice(0, 40)]: "a key" } });
+	await acme.choose("Policies");
+	await page.getByRole("link", { name: new RegExp(bindPolicy.policy.id.slice(-8)) }).first().click();
+	await acme.sees(/^Policy /);
+	await page.getByText(script).first().waitFor();
+	await acme.inspect("policy-metadata");
+});
+
 await check("what-if shows what the API computes, at most four requests a second", async () => {
 	await acme.choose("What if");
 	await acme.fill("Latitude", "24");
@@ -129,41 +154,49 @@ await check("what-if shows what the API computes, at most four requests a second
 	const slider = page.getByRole("slider", { name: "Magnitude" });
 	for (let n = 0; n < 40; n++) await slider.fill((5 + n / 10).toFixed(1));
 	await page.waitForTimeout(600);
+	assert(sent.length > 0);
 	for (const at of sent) assert(sent.filter((other) => other >= at && other < at + 900).length <= 4, `${sent}`);
 	const canvas = page.locator("canvas");
 	const box = await canvas.boundingBox();
 	await page.mouse.click(box.x + box.width / 3, box.y + box.height / 3);
-	await page.waitForFunction(() => document.querySelectorAll("input")[0].value !== "24");
+	await page.waitForFunction((input) => input.value !== "24", await page.getByLabel("Latitude", { exact: true }).elementHandle());
+	await acme.fill("Latitude", "24");
+	await acme.fill("Longitude", "121.6");
+	await slider.fill("6.6");
+	await page.locator(".figures").getByText(text, { exact: true }).first().waitFor();
 	await acme.inspect("what-if", { shot: true });
 });
 
 let claim;
-await check("an event opens a claim, the claim is approved, an account is recorded, and money leaves", async () => {
-	claim = await rehearse("24", "121.6", "7.2");
-	await page.getByText(/It reaches the threshold/).waitFor();
-	await recordAccount(script.slice(0, 100));
-	await untilShown(acme, /^(Released|Reconciled)/);
-	await acme.inspect("claim", { shot: true });
-});
-
-await check("a past disaster is replayed, and its payout is reconciled", async () => {
+await check("a past disaster is replayed: a claim opens, an account is recorded, and the payout is reconciled", async () => {
 	await acme.choose("Time machine");
 	await page.getByText("Hualien 2018").click();
 	await acme.press("Replay it now");
 	const run = page.locator(".runs article").first();
 	await run.getByText("Done", { exact: true }).waitFor();
+	await run.getByRole("cell", { name: "USD 20,000" }).first().waitFor();
 	await acme.inspect("time-machine", { shot: true });
-	await acme.choose("Payouts");
-	await page.getByRole("link", { name: /^pay_/ }).last().click();
-	await acme.press("Settle");
-	await untilShown(acme, /^Reconciled/);
+	claim = await openClaim(() => run.getByRole("link", { name: "See whom it touched" }).click());
+	await page.getByText(/It reaches the threshold/).waitFor();
+	await recordAccount(script.slice(0, 100));
+	await page.getByRole("link", { name: /^pay_/ }).click();
+	await acme.sees("Payout of USD 20,000");
+	await settle();
 	await page.getByText("Confirmed by the bank's own report").waitFor();
+	await acme.inspect("payout");
+	await page.getByRole("link", { name: /^clm_/ }).first().click();
+	await acme.sees(/^Claim /);
+	await untilShown(acme, /^Closed/);
+	await acme.inspect("claim", { shot: true });
 });
 
 const olive = await Person.signIn("operator", { operator: true });
 const second = await Person.signIn("second-operator", { operator: true });
 
 await check("documents and messages go both ways", async () => {
+	await acme.choose("Claims");
+	await page.getByRole("link", { name: new RegExp(claim.slice(-8)) }).first().click();
+	await acme.sees(/^Claim /);
 	await acme.fill("Message", `Look: ${script}`);
 	await acme.press("Send");
 	await page.locator(".messages").getByText(`Look: ${script}`).waitFor();
@@ -215,13 +248,60 @@ await check("a claim that nobody measured is decided from the inbox", async () =
 	await acme.sees(/^Claim /);
 	await olive.choose("Inbox");
 	await olive.inspect("inbox", { shot: true });
-	await olive.page.getByRole("link", { name: "Decide" }).first().click();
+	await olive.page.getByRole("row").filter({ hasText: "window.hacked" }).getByRole("link", { name: "Decide" }).click();
+	await olive.sees(/^Claim /);
 	await olive.press("Decide");
 	const dialog = olive.page.getByRole("dialog");
 	await dialog.getByLabel("Outcome").selectOption("DECLINED");
 	await olive.fill("Message to the partner", `No: ${script}`, dialog);
 	await olive.press("Decide", dialog);
 	await page.locator(".messages").getByText(`No: ${script}`).waitFor();
+});
+
+await check("a product is published and retired", async () => {
+	const shipped = readFileSync(new URL("../../../model/quoting/product/catalog/quake-circle.yaml", import.meta.url), "utf8");
+	const document = shipped.replace(/^key: .*/m, "key: stored-script").replace(/^version: .*/m, "version: 1").replace(/^title: .*/m, `title: '${script}'`).replace(/^summary: .*/m, `summary: '${script}'`);
+	await olive.choose("Products");
+	await olive.page.getByRole("link", { name: "Publish a product" }).click();
+	await olive.fill("Document", document.replace("place: circle", "place: square"));
+	await olive.press("Publish a product");
+	await olive.page.locator(".notice.bad code", { hasText: "/place" }).waitFor();
+	await olive.inspect("product-error");
+	await olive.fill("Document", document);
+	await olive.press("Publish a product");
+	await olive.page.getByRole("link", { name: "stored-script, 1" }).click();
+	await olive.sees(script);
+	await olive.inspect("product", { shot: true });
+	await olive.press("Retire");
+	const dialog = olive.page.getByRole("dialog");
+	await dialog.getByLabel("Version").selectOption({ label: "All versions" });
+	await olive.fill("Reason", script, dialog);
+	await olive.press("Retire", dialog);
+	await olive.page.getByText("This version is retired.").waitFor();
+});
+
+await check("the terms of a partner are set", async () => {
+	await olive.choose("Partners");
+	const row = olive.page.getByRole("row").filter({ hasText: "globex" }), dialog = olive.page.getByRole("dialog");
+	await olive.press("Terms", row);
+	await olive.fill("Largest limit of one cover", "a lot", dialog);
+	await olive.fill("Reason", script, dialog);
+	await olive.press("Save", dialog);
+	await dialog.getByText("Write each limit as a currency and an amount").waitFor();
+	await olive.fill("Largest limit of one cover", "USD 250,000.50", dialog);
+	await olive.fill("Share of the premium", "0.9", dialog);
+	await olive.press("Save", dialog);
+	await dialog.locator(".field.invalid", { hasText: "Share of the premium" }).waitFor();
+	await olive.inspect("terms-error");
+	await olive.fill("Share of the premium", "0.125", dialog);
+	await olive.fill("Contacts", `${script} <lin@example.com>`, dialog);
+	await olive.press("Save", dialog);
+	await row.getByText("12.5%").waitFor();
+	await olive.press("Terms", row);
+	assert.equal(await dialog.getByLabel("Largest limit of one cover").inputValue(), "USD 250000.50");
+	assert.equal(await dialog.getByLabel("Contacts").inputValue(), `${script} <lin@example.com>`);
+	await olive.inspect("terms", { shot: true });
+	await olive.press("Cancel", dialog);
 });
 
 await check("releases stop and go on by one switch", async () => {

@@ -11,7 +11,7 @@ const axe = require("axe-core").source;
 export const ready = JSON.parse(process.env.PARAPET);
 export const base = ready.base_url;
 export const faults = [];
-export const wait = 120_000;
+export const wait = Number(process.env.WAIT ?? 120_000);
 // What a partner may write anywhere; a page that interprets it sets window.hacked.
 export const script = `<script>window.hacked=1</script><img src=x onerror="window.hacked=1">`;
 
@@ -29,6 +29,7 @@ export class Person {
 		context.setDefaultTimeout(wait);
 		const page = await context.newPage();
 		const person = new Person(name, page);
+		person.form = () => form(page, name);
 		const fault = (text) => faults.push(`${name} at ${new URL(page.url()).pathname}: ${text}`);
 		page.on("console", (message) => { if (["error", "warning"].includes(message.type()) && page.url().startsWith(base)) fault(message.text()); });
 		page.on("pageerror", (error) => fault(error.stack));
@@ -36,7 +37,7 @@ export class Person {
 		page.on("request", (request) => { if (page.url().startsWith(base) && !/^(data|blob):/.test(request.url()) && ![base, issuer].some((host) => request.url().startsWith(`${host}/`))) fault(`a request to ${request.url()}`); });
 		await page.goto(`${base}/console`);
 		await page.getByRole("button", { name: operator ? "Sign in as an operator" : "Sign in", exact: true }).click();
-		await form(page, name);
+		await person.form();
 		await page.getByRole("heading", { level: 1 }).waitFor();
 		return person;
 	}
@@ -95,6 +96,7 @@ export class Person {
 	}
 
 	async shoot(what) {
+		await this.page.evaluate(() => scrollTo(0, 0));
 		await this.page.screenshot({ path: `${shots}/${what}.png`, fullPage: true });
 	}
 }
