@@ -107,7 +107,7 @@ func TestFeedRefusesUnknownFilters(t *testing.T) {
 		{After: -1},
 		{Types: []event.Type{"quote.eaten"}},
 		{Subject: "unknown"},
-		{Subject: "occ_01h455vb4pex5vsknk084sn02q"},
+		{Subject: "obs_01h455vb4pex5vsknk084sn02q"},
 		{Wait: time.Minute},
 		{Wait: -1},
 	} {

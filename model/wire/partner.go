@@ -18,16 +18,16 @@ type Partner struct {
 // PartnerTerms are what was agreed with one partner; an empty member has no bound of its
 // own.
 type PartnerTerms struct {
-	Products        []string         `json:"products,omitempty"`         // keys it may sell; none: all
-	CommissionShare *decimal.Decimal `json:"commission_share,omitempty"` // of the premium, instead of the product's
-	MaximumLimits   []money.Money    `json:"maximum_limits,omitempty"`   // largest limit of one cover, by currency
+	Products        []string         `json:"products,omitzero"`         // keys it may sell; none: all
+	CommissionShare *decimal.Decimal `json:"commission_share,omitzero"` // of the premium, instead of the product's
+	MaximumLimits   []money.Money    `json:"maximum_limits,omitzero"`   // largest limit of one cover, by currency
 	// RequestsPerSecond and RequestBurst replace the server's.
-	RequestsPerSecond *int             `json:"requests_per_second,omitempty"`
-	RequestBurst      *int             `json:"request_burst,omitempty"`
-	Contacts          []PartnerContact `json:"contacts,omitempty"`
+	RequestsPerSecond *int             `json:"requests_per_second,omitzero"`
+	RequestBurst      *int             `json:"request_burst,omitzero"`
+	Contacts          []PartnerContact `json:"contacts,omitzero"`
 }
 
-// PartnerContact is whom operators write to.
+// PartnerContact is a person that operators write to.
 type PartnerContact struct {
 	Name  string `json:"name"`
 	Email string `json:"email"`

@@ -78,6 +78,10 @@ func records() []record {
 		recordOf[wire.Product](), recordOf[wire.Source](), recordOf[wire.Quote](), recordOf[wire.ClaimBrief](), recordOf[wire.Policy](),
 		recordOf[wire.Header](), recordOf[wire.References](), recordOf[wire.Person](), recordOf[wire.Actor](), recordOf[wire.List[wire.Claim]](),
 		recordOf[wire.WebhookEndpoint](), recordOf[wire.Delivery](), recordOf[wire.Attempt](), recordOf[wire.Retried](),
+		recordOf[wire.MeasurementResult](), recordOf[wire.SourceReading](), recordOf[wire.NamedMeasure](), recordOf[wire.OccurrenceRelation](), recordOf[wire.OccurrenceWatch](),
+		recordOf[wire.PartnerTerms](), recordOf[wire.PartnerContact](), recordOf[wire.CoverMap](), recordOf[wire.MapCover](), recordOf[wire.MapCell](),
+		recordOf[wire.SandboxRun](), recordOf[wire.SandboxClockRun](), recordOf[wire.SandboxReplay](), recordOf[wire.SandboxReset](), recordOf[wire.SandboxClock](),
+		recordOf[wire.SandboxSignature](), recordOf[wire.SandboxChecklist](), recordOf[wire.SandboxCheck](),
 	}
 }
 
@@ -135,7 +139,8 @@ func TestMembersAreNamedLikeTheirFields(t *testing.T) {
 func TestOnlyTheseMembersMayBeAbsent(t *testing.T) {
 	t.Parallel()
 	optional := map[string][]string{
-		"Event": {"redaction"}, "Payout": {"approval"}, "Claim": {"measurement_state"}, "WebhookEndpoint": {"secret"}, "ReceiptKey": {"status"},
+		"Event": {"redaction"}, "Payout": {"approval"}, "Claim": {"measurement_state"}, "WebhookEndpoint": {"secret"}, "ReceiptKey": {"status"}, "Determination": {"measurement"},
+		"PartnerTerms": {"products", "commission_share", "maximum_limits", "requests_per_second", "request_burst", "contacts"},
 		"ObservationInput": {"occurred_at", "revision", "location", "station", "measures", "aliases", "replayed_from"},
 	}
 	for _, r := range records() {

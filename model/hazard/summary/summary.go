@@ -41,10 +41,12 @@ const summarySQL = `select oc.id, shown.located, coalesce(shown.latitude, 0) as 
 	) as track on oc.kind = 'storm_fix'
 	left join lateral (
 		select case index when 'hot_days' then index when 'cold_days' then index else 'precipitation' end as name, case index
-			when 'hot_days' then count(*) filter (where (o.body #>> '{measures,temperature_max,value}')::numeric >= split_part(oc.definition, '/', 2)::numeric)
-			when 'cold_days' then count(*) filter (where (o.body #>> '{measures,temperature_min,value}')::numeric <= split_part(oc.definition, '/', 2)::numeric)
+			when 'hot_days' then count(*) filter (where (o.body #>> '{measures,temperature_max,value}')::numeric >= threshold)
+			when 'cold_days' then count(*) filter (where (o.body #>> '{measures,temperature_min,value}')::numeric <= threshold)
 			else sum((o.body #>> '{measures,precipitation,value}')::numeric) end::text as value
-		from split_part(oc.definition, '/', 1) as index left join observations o on o.station = oc.station and o.source = oc.source and o.scope = oc.scope
+		from split_part(oc.definition, '/', 1) as index
+			cross join lateral (select case when index in ('hot_days', 'cold_days') then split_part(oc.definition, '/', 2)::numeric end as threshold) as counted
+			left join observations o on o.station = oc.station and o.source = oc.source and o.scope = oc.scope
 			and o.stage <> 'retracted' and o.day between (oc.occurred_at at time zone 'UTC')::date and (oc.last_at at time zone 'UTC')::date
 		group by index
 	) as days on oc.kind = 'station_day'

@@ -13,6 +13,7 @@ import (
 // publicTypes lists the event types of the contract. Partners subscribe to them by name.
 const publicTypes = `quote.created quote.bound quote.expired
 	policy.activated policy.exhausted policy.expired policy.cancelled policy.archived policy.updated
+	occurrence.watch
 	claim.opened claim.approved claim.deferred claim.declined claim.withdrawn claim.closed claim.reopened claim.updated
 	claim.attachment_added claim.message_added claim.challenged claim.challenge_decided
 	payout_method.recorded payout_method.verified payout_method.rejected payout_method.replaced
