@@ -97,7 +97,7 @@ func errorExtensions(e *apperr.Error, request string) map[string]any {
 	kind := errormap.MeaningOf(e.Code)
 	all := map[string]any{}
 	maps.Copy(all, e.Extra)
-	all["code"], all["status"], all["retryable"], all["request_id"] = string(e.Code), kind.Status, kind.Retryable, request
+	all["code"], all["status"], all["retryable"], all["request_id"] = string(e.Code), kind.Status, errormap.IsRetryable(e), request
 	if e.ResourceID != "" {
 		all["resource_id"] = e.ResourceID
 	}

@@ -56,8 +56,8 @@ func (s *server) writeProblem(ctx context.Context, c *requestContext, err error)
 // setErrorHeaders writes the headers that state what to do after an error.
 func (s *server) setErrorHeaders(c *requestContext, shown *apperr.Error) {
 	c.setChallenge(shown, s.publicOrigin(c.request)+metadataPath)
-	if wait := shown.RetryAfter; wait > 0 || errormap.MeaningOf(shown.Code).Retryable {
-		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(wait.Seconds())))))
+	if errormap.IsRetryable(shown) {
+		c.Header().Set("Retry-After", strconv.Itoa(max(1, int(math.Ceil(shown.RetryAfter.Seconds())))))
 	}
 }
 
@@ -87,7 +87,7 @@ func (c *requestContext) newProblem(e *apperr.Error) problem {
 	kind := errormap.MeaningOf(e.Code)
 	return problem{
 		Type: "/docs/errors/" + string(e.Code), Title: kind.Title, Status: kind.Status, Detail: e.Detail,
-		Instance: c.instance, Code: string(e.Code), RequestID: c.requestID, Retryable: kind.Retryable,
+		Instance: c.instance, Code: string(e.Code), RequestID: c.requestID, Retryable: errormap.IsRetryable(e),
 		ResourceID: e.ResourceID, Errors: e.Fields, Extra: e.Extra,
 	}
 }

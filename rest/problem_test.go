@@ -38,7 +38,7 @@ func TestProblemContainsTheErrorsFields(t *testing.T) {
 	require.Equal(t, 422, recorder.Code)
 	require.Equal(t, "2", recorder.Header().Get("Retry-After"))
 	require.JSONEq(t, `{"type":"/docs/errors/trigger_not_met","title":"The trigger is not met","status":422,"detail":"Missed.",
-		"instance":"/parametric/v1/x","code":"trigger_not_met","request_id":"req","retryable":false,"resource_id":"pol_1",
+		"instance":"/parametric/v1/x","code":"trigger_not_met","request_id":"req","retryable":true,"resource_id":"pol_1",
 		"errors":[{"pointer":"/a","code":"b","detail":"c"}],"index":"5.9","threshold":"6.0"}`, recorder.Body.String())
 	require.NotContains(t, log, "secret")
 }

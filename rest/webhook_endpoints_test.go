@@ -133,8 +133,11 @@ func TestDeliveriesAreListedAndRetried(t *testing.T) {
 	h := newTestServer(t)
 	endpoint := decodeRecord[wire.WebhookEndpoint](t, h.post(t, 201, webhookEndpointsPath, `{"url":"https://hooks.example.com","event_types":["quote.created"]}`))
 	at := webhookEndpointsPath + "/" + endpoint.ID
-	p := requireProblem(t, h.post(t, 409, at+"/test", ""))
+	early := h.post(t, 409, at+"/test", "")
+	p := requireProblem(t, early)
 	require.Equal(t, string(apperr.CodeStateConflict), p.Code, "its event has no number yet")
+	require.True(t, p.Retryable, p.Detail)
+	require.Equal(t, "1", early.Header.Get("Retry-After"))
 	h.post(t, 201, "/v1/quotes", quoteBody)
 	h.Relay()
 	test := decodeRecord[wire.Delivery](t, h.post(t, 202, at+"/test", ""))

@@ -75,6 +75,10 @@ var meanings = map[apperr.Code]Meaning{
 	apperr.CodeUnavailable:                    {http.StatusServiceUnavailable, "Parapet cannot answer right now", true},
 }
 
+// IsRetryable reports whether the same request may succeed later: its code says so, or the
+// error says when.
+func IsRetryable(e *apperr.Error) bool { return e.RetryAfter > 0 || MeaningOf(e.Code).Retryable }
+
 // MeaningOf returns the meaning of a code; the zero Meaning for an unknown one.
 func MeaningOf(code apperr.Code) Meaning { return meanings[code] }
 

@@ -5,6 +5,7 @@ import (
 	"crypto/ed25519"
 	"crypto/sha256"
 	"fmt"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -67,7 +68,9 @@ func (e *erasureRun) redactEvents(ctx context.Context) error {
 			continue
 		}
 		if !row.Numbered { // otherwise its hash would cover the redacted data
-			return apperr.Fail(apperr.CodeStateConflict, "An event about it has no number yet; try again in a second.")
+			e := apperr.Fail(apperr.CodeStateConflict, "An event about it has no number yet; try again in a second.")
+			e.RetryAfter = time.Second
+			return e
 		}
 		before, after := sha256.Sum256(row.Data), sha256.Sum256(redacted)
 		mark := &events.RedactionRow{EventID: row.ID, Partner: e.partner, RedactedAt: e.Now, DataHash: before[:], RedactedHash: after[:]}
