@@ -89,8 +89,14 @@ func TestVerifyPageMayRunItsProgram(t *testing.T) {
 	require.NotContains(t, page.Header.Get("Content-Security-Policy"), "'unsafe-")
 	for _, match := range referencePattern.FindAllStringSubmatch(string(page.Body), -1) {
 		if strings.HasPrefix(match[1], "/verify/") {
-			read(match[1])
+			require.NotContains(t, read(match[1]).Header.Get("Content-Security-Policy"), "wasm", match[1])
 		}
+	}
+	for _, address := range []string{"/", "/docs", "/docs/errors/not_found"} {
+		other := request{"GET", address, "", []string{"Authorization: ", "Accept: text/html, */*"}}.sendTo(t, handler)
+		require.Equal(t, http.StatusOK, other.StatusCode, address)
+		require.Contains(t, other.Header.Get("Content-Security-Policy"), "script-src", address)
+		require.NotContains(t, other.Header.Get("Content-Security-Policy"), "wasm", address)
 	}
 	program := read("/verify/verify.wasm.gz")
 	require.LessOrEqual(t, len(program.Body), 2_000_000)
