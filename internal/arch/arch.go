@@ -44,6 +44,7 @@ func Rules() []Rule {
 		{"one-word names", checkOneWordNames},
 		{"transactions", checkTransactions},
 		{"perils", checkPerils},
+		{"stubs", checkStubs},
 	}
 }
 

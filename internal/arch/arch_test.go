@@ -96,6 +96,12 @@ var examples = []ruleExample{
 	{"clock", "internal/devissuer/x.go", `package devissuer; import "time"; var t = time.Now()`, ""},
 	{"clock", "internal/devissuer/x.go", `package devissuer`, "reads no clock any more"},
 
+	{"stubs", "graph/claim.resolvers.go", `package graph; func f() { panic("x") }`, "is a stub"},
+	{"stubs", "graph/node/x.go", `package node; func f() error { return errors.New("x is not implemented") }`, "is a stub"},
+	{"stubs", "rest/x.go", `package rest; func f() { panic(fmt.Errorf("not implemented: f")) }`, "is a stub"},
+	{"stubs", "graph/limits.go", `package graph; func f() { panic(err) }`, ""},
+	{"stubs", "graph/claim_test.go", `package graph; const text = "not implemented"`, ""},
+
 	{"sleep", "rest/x_test.go", `package rest; import "time"; func f() { time.Sleep(1) }`, "time.Sleep"},
 	{"sleep", "rest/x.go", `package rest; import "time"; func f() { time.Sleep(1) }`, ""},
 

@@ -178,3 +178,27 @@ func findMeaninglessWord(name string) string {
 	}
 	return ""
 }
+
+// checkStubs reports what gqlgen leaves for a field without a resolver, and handlers that
+// only panic: they compile, and fail when they are called.
+func checkStubs(tree *Tree) (broken []string) {
+	for _, file := range tree.Files {
+		if file.Test || !strings.HasPrefix(file.Path, "graph/") && !strings.HasPrefix(file.Path, "rest/") {
+			continue
+		}
+		isResolver := strings.HasSuffix(file.Path, ".resolvers.go")
+		ast.Inspect(file.AST, func(n ast.Node) bool {
+			call, isCall := n.(*ast.CallExpr)
+			literal, isLiteral := n.(*ast.BasicLit)
+			if isCall {
+				name, ok := call.Fun.(*ast.Ident)
+				isCall = ok && name.Name == "panic"
+			}
+			if isCall && isResolver || isLiteral && strings.Contains(literal.Value, "not implemented") {
+				broken = append(broken, file.position(n)+" is a stub: resolve the field by a call of node, or remove it from the schema")
+			}
+			return true
+		})
+	}
+	return broken
+}
