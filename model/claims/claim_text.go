@@ -15,6 +15,9 @@ func ObservedSentence(p *underwriting.PolicyRow, facts trigger.Occurrence, d tri
 	if facts.Source == occurrence.WhatIfSource {
 		what = "The supposed event"
 	}
+	if facts.AtStation != nil && facts.AtStation.Ended && len(facts.AtStation.Days) == 0 {
+		return fmt.Sprintf("%s reported nothing of %s: %s.", facts.Source, facts.SourceEventID, missingDays(facts))
+	}
 	if public := ToDeterminationRecord(p, facts, d); public.Index != nil {
 		what += ": " + p.Cover.Trigger.IndexPhrase(*public.Index)
 	}
@@ -30,6 +33,9 @@ func ObservedSentence(p *underwriting.PolicyRow, facts trigger.Occurrence, d tri
 // OpenedSentence explains why a claim was opened.
 func OpenedSentence(facts trigger.Occurrence, d trigger.Determination) string {
 	if d.Reason == trigger.EvidenceNeeded {
+		if len(facts.AtStation.Days) == 0 {
+			return fmt.Sprintf("A claim was opened: the period is over, and %s.", missingDays(facts))
+		}
 		return fmt.Sprintf("A claim was opened: the rain known so far would pay, but %s.", missingDays(facts))
 	}
 	return "The claim was opened because the trigger is met."

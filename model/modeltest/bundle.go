@@ -202,7 +202,7 @@ func (b *Bundle) CountRows() map[string]int {
 	b.t.Helper()
 	var tables []string
 	require.NoError(b.t, b.DB.Bun.NewRaw(`select c.relname from pg_class c join pg_namespace n on n.oid = c.relnamespace
-		where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition and c.relname not in ('modeltest_jobs', 'clock', 'invariant_checks', 'rail_report_days', 'event_checkpoints', 'database_identity', 'matching_slices', 'sandbox_checks') order by 1`).Scan(b.ctx, &tables))
+		where n.nspname = 'public' and c.relkind in ('r', 'p') and not c.relispartition and c.relname not in ('modeltest_jobs', 'clock', 'invariant_checks', 'rail_report_days', 'event_checkpoints', 'database_identity', 'matching_slices', 'period_ends', 'sandbox_checks') order by 1`).Scan(b.ctx, &tables))
 	rows := make(map[string]int, len(tables))
 	for _, table := range tables {
 		var n int

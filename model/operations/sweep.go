@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"parapet/model/audit"
@@ -18,7 +16,6 @@ import (
 	"parapet/model/events/webhooks"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
-	"parapet/model/kernel/event"
 	"parapet/model/kernel/partition"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
@@ -51,6 +48,7 @@ var sweepSteps = []sweepStep{
 	{"quotes", store.SweepSetBatchSize, expireQuotes},
 	{"policies", store.SweepSetBatchSize, expirePolicies},
 	{"archive", store.SweepSetBatchSize, archivePolicies},
+	{"periods", 1, occurrence.OpenEndedPeriods},
 	{"reviews", store.SweepBatchSize, reviewDeferredClaims},
 	{"matching", store.SweepBatchSize, adjudication.SweepSlices},
 	{workReportLines, store.SweepBatchSize, nil}, // see MatchReports
@@ -224,54 +222,6 @@ func transitionPolicies(ctx context.Context, tx *store.Tx, rows []*underwriting.
 	}
 	set.QueueUpdate()
 	return nil
-}
-
-// reviewDeferredClaims adjudicates claims again whose source did not provide the
-// awaited data by the stated time, and states the next time. It leaves claims that wait
-// for an operator unchanged.
-func reviewDeferredClaims(ctx context.Context, tx *store.Tx) (int, error) {
-	var rows []*claims.ClaimRow
-	err := store.LockBatch(tx.NewSelect().Model(&rows).Where("c.status = ?", claims.ClaimDeferred).Where("c.next_review_at <= ?", tx.Now).
-		Where("c.reason_codes = array[?]", claims.ReasonSourcePreliminary), store.SweepBatchSize).Scan(ctx)
-	if err != nil || len(rows) == 0 {
-		return 0, err
-	}
-	policies := make(map[uuid.UUID][]string) // by occurrence
-	for _, row := range rows {
-		policies[*row.OccurrenceID] = append(policies[*row.OccurrenceID], store.ResourcePolicy.FormatID(row.PolicyID))
-		if err := postponeReview(ctx, tx, row); err != nil {
-			return 0, err
-		}
-	}
-	var occurrences []occurrence.OccurrenceRow
-	if err := tx.NewSelect().Model(&occurrences).Where("id in (?)", bun.List(slices.Collect(maps.Keys(policies)))).OrderExpr("id").Scan(ctx); err != nil {
-		return 0, fmt.Errorf("read occurrences to review: %w", err)
-	}
-	for _, row := range occurrences {
-		tx.EnqueueJob(adjudication.EvaluatePolicies{Occurrence: store.ResourceOccurrence.FormatID(row.CurrentID()), Policies: policies[row.ID]})
-	}
-	return len(rows), nil
-}
-
-func postponeReview(ctx context.Context, tx *store.Tx, row *claims.ClaimRow) error {
-	claims.AdvanceClockPastTimeline(tx, row)
-	row.NextReviewAt = new(tx.Now.Add(adjudication.ReviewInterval))
-	parts, err := claims.LoadClaimRelations(ctx, tx, row)
-	if err != nil {
-		return err
-	}
-	if err := tx.SaveColumns(ctx, row, "next_review_at"); err != nil {
-		return err
-	}
-	occurred, err := tx.AppendEvent(event.ClaimUpdated, &row.RowHeader, store.ResourceClaim, row.ToRecord(parts))
-	if err != nil {
-		return err
-	}
-	err = claims.AppendTimeline(tx, row, event.ClaimUpdated, &occurred, "The source's values are not final yet; the claim was reviewed and still waits.", map[string]any{"next_review_at": row.NextReviewAt})
-	if err != nil {
-		return err
-	}
-	return claims.SaveTimelinePosition(ctx, tx, row)
 }
 
 // idempotencyRetention is how long a stored response can be repeated.

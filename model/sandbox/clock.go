@@ -110,6 +110,8 @@ const nextDueSQL = `select min(at) from (
 	select min(expires_at) as at from quotes where status = 'priced' and expires_at > ?0
 	union all select min(expires_at) from policies where status = 'active' and expires_at > ?0
 	union all select min(reportable_until) from policies where status in ('exhausted', 'expired', 'cancelled') and reportable_until > ?0
+	union all select min(x.at) from (select (date_trunc('month', ?0::timestamptz at time zone 'UTC') + days) at time zone 'UTC' as at
+		from (values (interval '10 days'), (interval '20 days'), (interval '1 month')) as ends (days)) x where x.at > ?0 and exists (select from policies where definition in ('month', 'dekad') and status = 'active')
 	union all select min(next_review_at) from claims where status = 'deferred' and next_review_at > ?0
 	union all select min(next_attempt_at) + interval '31 seconds' from payouts where status = 'pending' and next_attempt_at > ?0::timestamptz - interval '31 seconds'
 	union all select min(next_attempt_at) + interval '8 seconds' from payouts where status in ('releasing', 'reconciling') and next_attempt_at > ?0::timestamptz - interval '8 seconds'

@@ -30,11 +30,11 @@ type Determination struct {
 	TermsHash     string    `json:"terms_hash"`
 	ReceiptHash   string    `json:"receipt_hash"` // sha256 of terms, facts and result in canonical JSON
 	// Measurement is what the rule of the terms made of the sources' readings; left out when
-	// the terms do not name several sources.
+	// the terms do not name several sources, unless the long stop ended the wait for one.
 	Measurement *MeasurementResult `json:"measurement,omitzero"`
 }
 
-// MeasurementResult is what the rule of the terms made of the readings of several sources.
+// MeasurementResult is what the rule of the terms made of the readings of the sources.
 type MeasurementResult struct {
 	State          string          `json:"state"`           // waiting, selected, fallback, kept, operator, stopped
 	SelectedSource *string         `json:"selected_source"` // whose determination counts; null without one

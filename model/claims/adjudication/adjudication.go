@@ -149,7 +149,7 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 			row.RequestedAmount = &in.RequestedAmount.Amount
 		}
 	}
-	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d, adj.results[p.ID])
+	det, err := adj.newDetermination(p, d)
 	if err != nil {
 		return err
 	}
@@ -188,7 +188,7 @@ func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRo
 	if waits := !settled || d.Amount == 0 && adj.mayGrow(p) && !adj.endsWaiting(p, d); waits && !adj.hasNewSourceVersion(row) {
 		return adj.advanceReview(p, row, d)
 	}
-	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d, adj.results[p.ID])
+	det, err := adj.newDetermination(p, d)
 	if err != nil {
 		return err
 	}
@@ -238,6 +238,8 @@ func (adj *adjudication) decideClaim(p *underwriting.PolicyRow, row *claims.Clai
 	switch {
 	case onlyAwaitsSource(decision.Reasons):
 		review = new(adj.reviewAt(p, d))
+	case facts.Incomplete && decision.Outcome == rules.Defer && adj.waitsUntil(p, d) != nil:
+		review = adj.waitsUntil(p, d)
 	case decision.Outcome == rules.Defer:
 		review = new(adj.Now.Add(ReviewInterval)) // an operator reviews it; HealthStats counts overdue reviews
 	}

@@ -25,7 +25,7 @@ func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.Cl
 		return nil
 	}
 	defer adj.WithActor(actor.System())()
-	det, err := claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d, adj.results[p.ID])
+	det, err := adj.newDetermination(p, d)
 	if err != nil {
 		return err
 	}

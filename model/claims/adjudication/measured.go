@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 
@@ -150,9 +151,38 @@ func (adj *adjudication) outcome(p *underwriting.PolicyRow, d trigger.Determinat
 	if p.Cover.Measurement == nil || p.Cover.HasSeveralSources() {
 		return nil
 	}
-	reading := measurement.Reading{Determination: d, Counts: isStageSufficient(p, d), CountedAt: adj.occurrence.UpdatedAt, EndedAt: adj.occurrence.EndedAt()}
-	o := measurement.Select(*p.Cover.Measurement, []measurement.Reading{reading}, adj.Clock)
+	o := measurement.Select(*p.Cover.Measurement, []measurement.Reading{adj.onlyReading(p, d)}, adj.Clock)
 	return &o
+}
+
+// onlyReading returns the reading of the only source of a policy.
+func (adj *adjudication) onlyReading(p *underwriting.PolicyRow, d trigger.Determination) measurement.Reading {
+	return measurement.Reading{Determination: d, Counts: isStageSufficient(p, d), CountedAt: adj.occurrence.UpdatedAt, EndedAt: adj.occurrence.EndedAt()}
+}
+
+// result returns what a determination keeps of the measurement: that of several sources, and
+// of one when the long stop ended the wait for it.
+func (adj *adjudication) result(p *underwriting.PolicyRow, d trigger.Determination) (*wire.MeasurementResult, error) {
+	o := adj.outcome(p, d)
+	if o == nil || o.State != measurement.Stopped || adj.results[p.ID] != nil {
+		return adj.results[p.ID], nil
+	}
+	stored, err := adj.occurrence.Reading(adj.facts)
+	if err != nil {
+		return nil, err
+	}
+	alone := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, adj.facts)
+	reading := receipt.SourceReading{Reading: adj.onlyReading(p, alone), Facts: adj.facts, Digest: stored.Digest}
+	return receipt.NewMeasurement(p.Cover, []receipt.SourceReading{reading}, *o, false, adj.Clock), nil
+}
+
+// newDetermination records the trigger's result for a policy.
+func (adj *adjudication) newDetermination(p *underwriting.PolicyRow, d trigger.Determination) (*claims.DeterminationRow, error) {
+	result, err := adj.result(p, d)
+	if err != nil {
+		return nil, err
+	}
+	return claims.NewDetermination(adj.Tx, p, adj.reportedOccurrence(), adj.factsFor(p), d, result)
 }
 
 // isSettled reports whether a source is selected or, without a measurement, whether the
@@ -212,16 +242,26 @@ func (adj *adjudication) opensClaim(p *underwriting.PolicyRow, d trigger.Determi
 	return OpensClaim(p, d, adj.Clock)
 }
 
+// waitsUntil returns the deadline or long stop that the measurement of a policy waits for;
+// nil when it does not wait.
+func (adj *adjudication) waitsUntil(p *underwriting.PolicyRow, d trigger.Determination) *time.Time {
+	if o := adj.outcome(p, d); o != nil && o.State == measurement.Waiting {
+		return &o.DueAt
+	}
+	return nil
+}
+
 // advanceReview makes a waiting claim due at the deadline or long stop of its measurement
-// when its next review would come later.
+// when its next review would come later. A claim that waits for missing days is not reviewed
+// before either.
 func (adj *adjudication) advanceReview(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
-	o := adj.outcome(p, d)
-	if o == nil || o.State != measurement.Waiting || row.NextReviewAt == nil || !row.NextReviewAt.After(o.DueAt) {
+	due := adj.waitsUntil(p, d)
+	if due == nil || row.NextReviewAt == nil || row.NextReviewAt.Equal(*due) || row.NextReviewAt.Before(*due) && !adj.awaitsMissingDays(row) {
 		return nil
 	}
-	row.NextReviewAt = &o.DueAt
+	row.NextReviewAt = due
 	adj.changedClaims = append(adj.changedClaims, row)
 	adj.BumpVersion(&row.RowHeader)
-	return adj.recordEvent(row, adj.claimDeterminations[*row.DeterminationID], event.ClaimUpdated, "The wait for the sources ends at "+o.DueAt.Format(trigger.TimeFormat)+".",
-		map[string]any{"next_review_at": o.DueAt})
+	return adj.recordEvent(row, adj.claimDeterminations[*row.DeterminationID], event.ClaimUpdated, "The wait for the sources ends at "+due.Format(trigger.TimeFormat)+".",
+		map[string]any{"next_review_at": due})
 }

@@ -55,7 +55,7 @@ func findAtStations(ctx context.Context, db bun.IDB, occurrences []occurrence.Lo
 	args := make(map[string][]any)
 	for _, h := range occurrences {
 		rain := h.Facts.AtStation
-		if rain == nil || len(rain.Days) == 0 {
+		if rain == nil || len(rain.Days) == 0 && !rain.Ended {
 			continue
 		}
 		condition, next := rainEventReachesSQL, rain.Last.AddDate(0, 0, 1)
@@ -63,7 +63,7 @@ func findAtStations(ctx context.Context, db bun.IDB, occurrences []occurrence.Lo
 		case rain.Definition.Calendar() == "" && !rain.Definition.Grows() && !rain.IsOver():
 			condition, next = coverHasEndedSQL, rain.NextUnknown()
 		case rain.Definition.Calendar() != "":
-			if !rain.IsOver() || !rain.HasFinalDays() {
+			if !rain.IsOver() || !rain.HasFinalDays() && !rain.Ended {
 				continue
 			}
 			condition = periodReachesSQL

@@ -93,8 +93,8 @@ func (r *ingestion) loadRegistry(ctx context.Context, in []wire.ObservationInput
 // ingestSource records one source's observations. It locks the source, so that two
 // batches never race for the same occurrence.
 func (r *ingestion) ingestSource(ctx context.Context, source string, rows []*ObservationRow, indexes []int) error {
-	if _, err := r.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 1))", r.scope+"/"+source).Exec(ctx); err != nil { // the key of LockSourceShared
-		return fmt.Errorf("lock source: %w", err)
+	if err := lockSource(ctx, r.Tx, r.scope, source); err != nil {
+		return err
 	}
 	indexes, err := r.rejectSuperseded(ctx, source, rows, indexes)
 	if err != nil || len(indexes) == 0 {

@@ -39,6 +39,8 @@ type OccurrenceRow struct {
 	Station       *string    // rain only
 	Definition    *string    // the kind of occurrence at a station; see trigger.Definition
 
+	PeriodEndedAt *time.Time // of a month or dekad: when it was found to be over with days missing; see OpenEndedPeriods
+
 	FactsWithRetracted *trigger.Occurrence `bun:"-"` // the facts including retracted observations; nil if none was retracted
 
 	observed []receipt.ObservationVersion // the reports that the facts come from

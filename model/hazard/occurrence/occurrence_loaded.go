@@ -44,6 +44,15 @@ func LoadOccurrences(ctx context.Context, db bun.IDB, ids []uuid.UUID) ([]Loaded
 	return list, LoadStationFacts(ctx, db, list)
 }
 
+// lockSource locks a source of a scope against other batches until the transaction ends.
+// Locks of several are taken in the order of the sources' names.
+func lockSource(ctx context.Context, tx *store.Tx, scope, source string) error {
+	if _, err := tx.NewRaw("select pg_advisory_xact_lock(hashtextextended(?, 1))", scope+"/"+source).Exec(ctx); err != nil { // the key of LockSourceShared
+		return fmt.Errorf("lock source: %w", err)
+	}
+	return nil
+}
+
 // LockSourceShared holds off the ingestion of observations of an occurrence's source
 // until the transaction ends. Unlike a row lock the lock is fair: an ingestion that waits
 // for it goes ahead of later callers, so that a revision is recorded while slices of a

@@ -142,6 +142,7 @@ func (r *OccurrenceRow) rainFacts(days StationDays) trigger.Occurrence {
 			Station: at.Name, Definition: definition, First: r.OccurredAt.UTC(), Last: r.LastAt.UTC(), After: days.withinRun(r.DayRun()).MeasuredDays(definition, false),
 		}
 	}
+	found.Ended = r.PeriodEndedAt != nil
 	facts.AtStation = found
 	r.observed, r.reading = days.versionsOf(found), nil
 	if slices.ContainsFunc(days, func(row ObservationRow) bool { return row.isRetracted() }) {
@@ -149,6 +150,7 @@ func (r *OccurrenceRow) rainFacts(days StationDays) trigger.Occurrence {
 		retracted := func(row ObservationRow) bool { return row.isRetracted() }
 		if overlap && slices.ContainsFunc(days.withinRun(before.Run()), retracted) {
 			all := facts
+			before.Ended = found.Ended
 			all.AtStation = before
 			r.FactsWithRetracted = &all
 		}

@@ -186,11 +186,7 @@ func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.Stat
 	known := l.findContinued(found, i, taken)
 	row := l.newOccurrence(o)
 	if len(known) == 0 {
-		row.ID, row.Version, row.CreatedAt, row.SourceEventID = store.NewID(), 1, l.Now, l.station.EventID(o.First)
-		row.SourceVersion = "1." + row.SourceVersion
-		l.changedIDs = append(l.changedIDs, row.ID)
-		_, err := l.NewInsert().Model(row).Exec(ctx)
-		return err
+		return l.insertOccurrence(ctx, row)
 	}
 	oldest := known[0]
 	for _, other := range known {
@@ -208,6 +204,15 @@ func (l *stationLinker) saveOccurrence(ctx context.Context, found []trigger.Stat
 	}
 	oldest.OccurredAt, oldest.LastAt, oldest.Stage, oldest.MergedInto = row.OccurredAt, row.LastAt, row.Stage, nil
 	return l.updateOccurrence(ctx, oldest, row.SourceVersion)
+}
+
+// insertOccurrence saves a new occurrence, named after its first day.
+func (l *stationLinker) insertOccurrence(ctx context.Context, row *OccurrenceRow) error {
+	row.ID, row.Version, row.CreatedAt, row.SourceEventID = store.NewID(), 1, l.Now, l.station.EventID(row.OccurredAt)
+	row.SourceVersion = "1." + row.SourceVersion
+	l.changedIDs = append(l.changedIDs, row.ID)
+	_, err := l.NewInsert().Model(row).Exec(ctx)
+	return err
 }
 
 // newOccurrence returns the row of a found occurrence, without an identity.
@@ -260,7 +265,7 @@ func (l *stationLinker) markEmpty(ctx context.Context, row *OccurrenceRow) error
 func (l *stationLinker) updateOccurrence(ctx context.Context, row *OccurrenceRow, content string) error {
 	row.Version, row.UpdatedAt = row.Version+1, l.Now
 	row.SourceVersion = strconv.FormatInt(row.Version, 10) + "." + content
-	_, err := l.NewUpdate().Model(row).Column("occurred_at", "last_at", "stage", "merged_into", "source_version", "version", "updated_at").WherePK().Exec(ctx)
+	_, err := l.NewUpdate().Model(row).Column("occurred_at", "last_at", "stage", "merged_into", "period_ended_at", "source_version", "version", "updated_at").WherePK().Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("update occurrence: %w", err)
 	}

@@ -39,6 +39,12 @@ func (c Calendar) periodBounds(day time.Time) (first, next time.Time) {
 	}
 }
 
+// Period returns the days of the period that contains a day.
+func (c Calendar) Period(day time.Time) DayRun {
+	first, next := c.periodBounds(day)
+	return DayRun{First: first, Last: next.AddDate(0, 0, -1)}
+}
+
 // FirstFrom returns the first day of the first period that begins at t or later.
 func (c Calendar) FirstFrom(t time.Time) time.Time {
 	day := firstFullDay(t)
@@ -106,8 +112,11 @@ func (calendarPeriods) LargestIndex(o StationOccurrence, _ int) (sum decimal.Dec
 	return sum
 }
 
-// isOver reports whether a day after the period or all of its days are known.
-func (calendarPeriods) isOver(o StationOccurrence) bool { return len(o.After) > 0 || o.Missing() == 0 }
+// isOver reports whether a day after the period or all of its days are known, or the clock
+// ended it.
+func (calendarPeriods) isOver(o StationOccurrence) bool {
+	return len(o.After) > 0 || o.Missing() == 0 || o.Ended
+}
 
 func (calendarPeriods) isFinal(o StationOccurrence) bool { return o.Missing() == 0 && areFinal(o.Days) }
 
@@ -126,8 +135,9 @@ func (d calendarPeriods) evaluate(e *evaluation, o StationOccurrence) {
 	e.considerDays(o.Run(), d.LargestIndex(o, 0), timing, o.Last)
 }
 
-// complete withdraws the payout of a period that is not over, not final or not complete.
-func (calendarPeriods) complete(_ *evaluation, d *Determination, o StationOccurrence) {
+// complete withdraws the payout of a period that is not over, not final or not complete. The
+// clock ends periods of covers with a measurement only: the others keep the rule of their day.
+func (calendarPeriods) complete(e *evaluation, d *Determination, o StationOccurrence) {
 	final := areFinal(o.Days)
 	switch missing := o.Missing() > 0; {
 	case final && !missing:
@@ -136,7 +146,7 @@ func (calendarPeriods) complete(_ *evaluation, d *Determination, o StationOccurr
 	default:
 		d.Met, d.Factor, d.Amount = false, decimal.Zero, 0
 		d.Reason = SourcePreliminary
-		if final && missing && len(o.After) > 0 {
+		if missing && (final && len(o.After) > 0 || o.Ended && e.cover.Measurement != nil) {
 			d.Reason = EvidenceNeeded
 		}
 	}

@@ -166,6 +166,26 @@ func TestDeficitIsDecidedWhenEveryDayIsFinal(t *testing.T) {
 	may := calendarPeriods{calendar: Month}.Occurrences("Seattle", june)[0]
 	d := Evaluate(monthDefinition, all, all.From, Occurrence{AtStation: &may})
 	require.Equal(t, EvidenceNeeded, d.Reason, "the source went on behind the month")
+	measured := monthDefinition
+	measured.Measurement = &Measurement{Sources: []MeasurementSource{{"ghcn", Final}}}
+	for name, test := range map[string]struct {
+		cover  Cover
+		days   []hazard.Day
+		reason Reason
+	}{
+		"no day":                  {measured, nil, EvidenceNeeded},
+		"days are missing":        {measured, without(monthOfRain("1"), 7), EvidenceNeeded},
+		"it rained enough":        {measured, without(monthOfRain("9"), 7), ThresholdNotMet},
+		"complete":                {measured, monthOfRain("1"), ThresholdMet},
+		"without the measurement": {monthDefinition, nil, SourcePreliminary},
+	} {
+		ended := may
+		ended.Days, ended.After, ended.Ended = test.days, nil, true
+		d := Evaluate(test.cover, all, all.From, Occurrence{Source: "ghcn", AtStation: &ended})
+		require.Equal(t, test.reason, d.Reason, name)
+		require.Equal(t, test.reason == ThresholdMet, d.Met, name)
+		require.True(t, ended.IsOver(), name)
+	}
 	require.False(t, d.Met)
 	require.Zero(t, d.Amount)
 	may.Days[0].Preliminary = true

@@ -97,6 +97,9 @@ type StationOccurrence struct {
 	// After are known days after Last, in order: for a spell the first DryDays of them,
 	// for a period the first one. They show whether the occurrence is over.
 	After []hazard.Day
+	// Ended is whether a month or dekad was found to be over by the clock, with days missing
+	// that nothing reported after it.
+	Ended bool
 	// Paid are runs of days that other occurrences paid the policy for. They do not
 	// count again.
 	Paid []DayRun

@@ -60,6 +60,8 @@ type Station struct {
 	LastDay    string `json:"last_day"`
 	Days       []Day  `json:"days"`       // known days of the occurrence
 	DaysAfter  []Day  `json:"days_after"` // known days that decide whether it is over
+	// Ended is whether the clock ended a month or dekad of which days were missing.
+	Ended bool `json:"ended,omitzero"`
 }
 
 // Day is a day at a station.
@@ -92,7 +94,7 @@ func NewFacts(o trigger.Occurrence, observations []ObservationVersion) Facts {
 	case o.AtStation != nil:
 		f.Station = &Station{
 			Station: o.AtStation.Station, Definition: o.AtStation.Definition.String(), FirstDay: formatDay(o.AtStation.First), LastDay: formatDay(o.AtStation.Last),
-			Days: newDays(o.AtStation.Days), DaysAfter: newDays(o.AtStation.After),
+			Days: newDays(o.AtStation.Days), DaysAfter: newDays(o.AtStation.After), Ended: o.AtStation.Ended,
 		}
 	}
 	return f
@@ -149,7 +151,7 @@ func (s *Station) occurrence(paid []DayRun) (*trigger.StationOccurrence, error) 
 	}
 	r := dayReader{}
 	o := &trigger.StationOccurrence{
-		Station: s.Station, Definition: definition, First: r.parseDay(s.FirstDay), Last: r.parseDay(s.LastDay), Days: r.parseDays(s.Days), After: r.parseDays(s.DaysAfter),
+		Station: s.Station, Definition: definition, First: r.parseDay(s.FirstDay), Last: r.parseDay(s.LastDay), Days: r.parseDays(s.Days), After: r.parseDays(s.DaysAfter), Ended: s.Ended,
 	}
 	for _, run := range paid {
 		o.Paid = append(o.Paid, trigger.DayRun{First: r.parseDay(run.FirstDay), Last: r.parseDay(run.LastDay)})

@@ -113,7 +113,7 @@ func endOf(o trigger.Occurrence) time.Time {
 // source that decided the part before; empty for the first.
 func (h *Hashed) RecomputeMeasurement(c trigger.Cover, readings map[string]*Facts, before string) (*wire.MeasurementResult, error) {
 	stated, evaluate := h.Determination.Measurement, triggerVersions[h.TriggerVersion]
-	if stated == nil || !c.HasSeveralSources() || evaluate == nil || h.PayableFrom == nil {
+	if stated == nil || c.Measurement == nil || evaluate == nil || h.PayableFrom == nil {
 		return nil, nil //nolint:nilnil // one source decides
 	}
 	var all []SourceReading
