@@ -12074,7 +12074,7 @@ type Determination {
   termsHash: String!
   "SHA-256 of terms, facts and result in canonical JSON."
   receiptHash: String!
-  "What the rule of the terms made of the sources' readings; null, and left out in REST, unless the terms name several sources."
+  "What the rule of the terms made of the sources' readings; null, and left out in REST, unless the terms name several sources or the long stop ended the wait for one."
   measurement: MeasurementResult
 }
 
