@@ -1,10 +1,6 @@
 package wire
 
-import (
-	"github.com/shopspring/decimal"
-
-	"parapet/model/money"
-)
+import "github.com/shopspring/decimal"
 
 // Partner is a seller of cover. Only operators see the record.
 type Partner struct {
@@ -20,7 +16,7 @@ type Partner struct {
 type PartnerTerms struct {
 	Products        []string         `json:"products,omitzero"`         // keys it may sell; none: all
 	CommissionShare *decimal.Decimal `json:"commission_share,omitzero"` // of the premium, instead of the product's
-	MaximumLimits   []money.Money    `json:"maximum_limits,omitzero"`   // largest limit of one cover, by currency
+	MaximumLimits   []Money          `json:"maximum_limits,omitzero"`   // largest limit of one cover, by currency
 	// RequestsPerSecond and RequestBurst replace the server's.
 	RequestsPerSecond *int             `json:"requests_per_second,omitzero"`
 	RequestBurst      *int             `json:"request_burst,omitzero"`

@@ -140,7 +140,7 @@ func TestOnlyTheseMembersMayBeAbsent(t *testing.T) {
 	t.Parallel()
 	optional := map[string][]string{
 		"Event": {"redaction"}, "Payout": {"approval"}, "Claim": {"measurement_state"}, "WebhookEndpoint": {"secret"}, "ReceiptKey": {"status"}, "Determination": {"measurement"},
-		"PartnerTerms": {"products", "commission_share", "maximum_limits", "requests_per_second", "request_burst", "contacts"},
+		"PartnerTerms":     {"products", "commission_share", "maximum_limits", "requests_per_second", "request_burst", "contacts"},
 		"ObservationInput": {"occurred_at", "revision", "location", "station", "measures", "aliases", "replayed_from"},
 	}
 	for _, r := range records() {
