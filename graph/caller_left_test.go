@@ -44,7 +44,7 @@ func TestRequestThatEndedBeforeItRanIsAnsweredWithAnError(t *testing.T) {
 	require.Len(t, d.loggedCauses, 1, "leaving is not")
 }
 
-// The closing frame is the only place that tells a client about a broken protocol rule.
+// The closing frame is the only place where a client reads of a broken protocol rule.
 func TestSecondOperationUnderOneIDClosesTheSocketAlone(t *testing.T) {
 	t.Parallel()
 	s := newServedFixture(t, graph.Streams{})

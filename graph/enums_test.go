@@ -103,6 +103,7 @@ func domainEnums(t *testing.T) map[string][]string {
 		"EventType": toEnumWords(event.Types()), "TimelineKind": append(toEnumWords(event.Types()), "trigger.observed"),
 		"ObservationKind": toEnumWords(hazard.Kinds()), "Peril": toEnumWords(trigger.Perils()), "DecisionOutcome": toEnumWords(claims.DecisionOutcomes()), "ReconciliationExceptionKind": reconciliation.ReconciliationExceptionKinds(),
 		"LedgerAccount": toEnumWords(ledger.Accounts()), "HoldReason": toEnumWords(payouts.HoldReasons()), "JobState": operations.JobStates(), "ResolutionOutcome": toEnumWords(payouts.ResolutionOutcomes()),
+		"PriceDataSet":     toEnumWords(hazard.DataSets()),
 		"ChallengeOutcome": toEnumWords([]challenge.Status{challenge.Accepted, challenge.Rejected}),
 	}
 	for name, of := range map[string]string{

@@ -34,6 +34,7 @@ func TestOperatorMutationsRequireOperator(t *testing.T) {
 	for _, verb := range []string{
 		"decideClaim", "publishProduct", "registerPartner", "disablePartner", "enablePartner", "blockPayout", "unblockPayout",
 		"approvePayout", "releasePayout", "resolvePayout", "settlePayoutExternally", "reconcile", "closeReconciliationException", "setCapacity", "declareMoratorium", "liftMoratorium", "setMoratoriumRule", "adoptRail", "registerSource", "mergeOccurrences", "splitOccurrences", "setPartnerTerms", "retireProduct",
+		"loadPriceHistory", "retirePriceHistory", "registerStation",
 	} {
 		require.Contains(t, documents, verb)
 	}

@@ -122,7 +122,7 @@ func readBody(r *http.Request) (*upload.Body, error) {
 // errTooLarge reports a body that is too large or has a long string outside an
 // attachment's content.
 func errTooLarge() error {
-	return apperr.Fail(apperr.CodeBodyTooLarge, "Send a body of at most %d MiB. With addAttachment it may have %d MiB, if contentBase64 is a variable and everything else is short.",
+	return apperr.Fail(apperr.CodeBodyTooLarge, "Send a body of at most %d MiB. With addAttachment and loadPriceHistory it may have %d MiB, if contentBase64 is a variable and everything else is short.",
 		maxBody>>20, maxAttachmentBody>>20)
 }
 

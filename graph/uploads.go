@@ -1,20 +1,22 @@
 package graph
 
 import (
+	"slices"
+
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/internal/upload"
 )
 
-// The only input member that accepts content decoded while the request arrives.
-const (
-	attachmentInput = "AddAttachmentInput"
-	attachedContent = "contentBase64"
-)
+// attachedContent is the only input member that accepts content decoded while the request
+// arrives, and contentInputs are the inputs that have it.
+const attachedContent = "contentBase64"
+
+var contentInputs = []string{"AddAttachmentInput", "LoadPriceHistoryInput"}
 
 // countAttachedContents counts the variables of an operation that hold contents and are
-// used only as the content of an attachment. A long string in any other place is rejected
-// before execution.
+// used only as the content of an attachment or a price history. A long string in any other
+// place is rejected before execution.
 func countAttachedContents(operation *ast.OperationDefinition, variables map[string]any) (count int) {
 	for _, v := range operation.VariableDefinitions {
 		switch value := variables[v.Variable].(type) {
@@ -23,7 +25,7 @@ func countAttachedContents(operation *ast.OperationDefinition, variables map[str
 				count++
 			}
 		case map[string]any:
-			if _, is := value[attachedContent].(upload.Ref); is && v.Type.NamedType == attachmentInput {
+			if _, is := value[attachedContent].(upload.Ref); is && slices.Contains(contentInputs, v.Type.NamedType) {
 				count++
 			}
 		}
@@ -60,7 +62,7 @@ func isOnlyAttachmentContent(set ast.SelectionSet, variable string) bool {
 
 func onlyContentIn(value *ast.Value, variable string) bool {
 	for _, child := range value.Children {
-		if isVariable(child.Value, variable) && (child.Name != attachedContent || value.Definition == nil || value.Definition.Name != attachmentInput) ||
+		if isVariable(child.Value, variable) && (child.Name != attachedContent || value.Definition == nil || !slices.Contains(contentInputs, value.Definition.Name)) ||
 			!onlyContentIn(child.Value, variable) {
 			return false
 		}

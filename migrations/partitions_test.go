@@ -2,6 +2,7 @@ package migrations_test
 
 import (
 	"fmt"
+	"os"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -143,6 +144,9 @@ func TestClientsWriteDuringPartitioning(t *testing.T) {
 	db, url := fillFormerDatabase(t)
 	// This program stands in for the former one, and reads columns that came later.
 	exec(t, db, "alter table partners add column terms jsonb not null default '{}'; alter table products add column retired_at timestamptz")
+	tables, err := os.ReadFile("0042_price_histories.tx.up.sql")
+	require.NoError(t, err)
+	exec(t, db, string(tables))
 	from := &modeltest.Bundle{DB: openDatabase(t, url), Files: t.TempDir()}
 	service := modeltest.NewServiceWithKeys(t, from, modeltest.Keys())
 	acme := modeltest.Partner("acme")
@@ -166,7 +170,7 @@ func TestClientsWriteDuringPartitioning(t *testing.T) {
 			}
 		})
 	}
-	_, err := migrations.Apply(t.Context(), db.Pool)
+	_, err = migrations.Apply(t.Context(), db.Pool)
 	close(ended)
 	clients.Wait()
 	require.NoError(t, err)

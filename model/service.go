@@ -116,6 +116,7 @@ func New(c Config) (*Service, error) {
 	store.Local[capacity.Settings](s).RulesChanged = occurrence.UpdateRecentMoratoria
 	store.Local[payouts.ReleaseSettings](s).Batch = c.BatchRelease
 	store.Local[adjudication.MatchSettings](s).LargestFirst = c.LargestClaimsFirst
+	store.Local[catalog.HistorySettings](s).Shipped = c.History
 	store.Local[occurrence.RehearsalSettings](s).PartnersMoveClock = c.RehearsalClock
 	return &Service{
 		Store:          s,
@@ -124,8 +125,8 @@ func New(c Config) (*Service, error) {
 		Events:         events.New(s),
 		Webhooks:       webhooks.New(s, c.Webhooks),
 		Ledger:         ledger.New(s),
-		Products:       catalog.New(s, c.History),
-		Quotes:         quoting.New(s, c.History),
+		Products:       catalog.New(s),
+		Quotes:         quoting.New(s),
 		Capacity:       capacity.New(s),
 		Policies:       underwriting.New(s),
 		Sources:        sources.New(s),

@@ -35,7 +35,7 @@ func (h *testServer) newSecondServer(t *testing.T) http.Handler {
 }
 
 // The test sends the same key a hundred times concurrently over two servers: one effect
-// and one result. Early repeats are told to wait.
+// and one result. Early repeats are answered by 409 with Retry-After.
 func TestSameKeyConcurrentlyOverTwoServers(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

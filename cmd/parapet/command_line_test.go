@@ -53,6 +53,7 @@ func TestHelpListsEveryCommandInAGroup(t *testing.T) {
 	for _, command := range newRootCommand(&bytes.Buffer{}).Commands() {
 		require.Contains(t, help, "\n  "+command.Name()+" ")
 		require.NotEmpty(t, command.GroupID, command.Name())
+		require.True(t, command.HasExample() || command.HasSubCommands() || command.Name() == "help", "%s shows no example", command.Name())
 	}
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		script, err := commandOutput(t, "completion", shell)
@@ -104,7 +105,15 @@ func TestValuesAreReadFromFiles(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, want, text)
 	}
-	_, err := commandOutput(t, "ops", "decide-claim", "--note", "@"+file+".missing")
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	require.NoError(t, os.WriteFile(file, []byte(closed.URL+"\n"), 0o600))
+	_, err := commandOutput(t, "login", "--server", "@"+file)
+	require.ErrorContains(t, err, closed.URL+"/.well-known", "every text flag reads files")
+	_, err = commandOutput(t, "login", "--server", "@"+file+".missing")
+	require.ErrorContains(t, err, "no such file")
+	require.Equal(t, exitUsage, exitCode(err))
+	_, err = commandOutput(t, "ops", "decide-claim", "--note", "@"+file+".missing")
 	require.ErrorContains(t, err, "no such file")
 }
 

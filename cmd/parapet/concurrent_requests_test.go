@@ -92,7 +92,7 @@ func (c *processGroup) postConcurrently(t *testing.T, processes []*serverProcess
 const quoteBody = `{"product": "quake-circle", "context": {"partner": "acme"}}`
 
 // The test sends the same key a hundred times concurrently to two server processes: one
-// effect and one result. Early repeats are told to wait.
+// effect and one result. Early repeats are answered by 409 with Retry-After.
 func TestSameKeyConcurrentlyOverTwoProcesses(t *testing.T) {
 	t.Parallel()
 	c := newProcessGroup(t)

@@ -84,7 +84,7 @@ type settings struct {
 	SandboxClient      string        `env:"PARAPET_SANDBOX_CLIENT" envDefault:"console" help:"the public OAuth client of that page and of the console; it returns to /sandbox and /console, and its issuer must allow the origin of this server by CORS"`
 	SandboxScope       string        `env:"PARAPET_SANDBOX_SCOPE" help:"scopes that a partner's sign-in at these pages asks for, separated by spaces; empty: openid and every scope of partners"`
 	Console            bool          `env:"PARAPET_CONSOLE" envDefault:"false" help:"whether /console is served: the web console of partners and operators, with sign-in at the first issuer; always in development"`
-	OperatorUI         bool          `env:"PARAPET_OPERATOR_UI" envDefault:"false" help:"whether /ops is served: pages for operators, with sign-in at the first issuer; set PARAPET_BASE_URL too; always in development"`
+	OperatorUI         bool          `env:"PARAPET_OPERATOR_UI" envDefault:"false" help:"whether /ops is served: the queue's own pages and the audit log as a file, for operators who sign in at the first issuer; all else is in the console (PARAPET_CONSOLE); set PARAPET_BASE_URL too; always in development"`
 	OperatorUIClient   string        `env:"PARAPET_OPERATOR_UI_CLIENT" envDefault:"console" help:"the OAuth client of these pages; it returns to /ops/callback"`
 	OperatorUISecret   string        `env:"PARAPET_OPERATOR_UI_SECRET" secret:"true" help:"the secret of that client; empty for a public one"`
 	OperatorUIParams   []string      `env:"PARAPET_OPERATOR_UI_PARAMS" help:"further parameters that the issuer needs for the sign-in at /ops, /sandbox and /console, name=value separated by commas: resource=…, audience=…; scope=… replaces openid operator, the scopes of an operator"`
@@ -210,7 +210,8 @@ func settingRows(s settings) func(yield func(settingRow) bool) {
 func newConfigCommand() *cobra.Command {
 	var format outputFormat
 	cmd := &cobra.Command{
-		Use: "config", Short: "print every setting, its value and its meaning", Args: noArguments,
+		Use: "config", Example: "  parapet config\n  PARAPET_LISTEN=:8443 parapet config --output json",
+		Short: "print every setting, its value and its meaning", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return printConfig(format == formatJSON, cmd.OutOrStdout())
 		},

@@ -30,7 +30,8 @@ const (
 func newDemoCommand() *cobra.Command {
 	var keep bool
 	cmd := &cobra.Command{
-		Use: "demo", Short: "play a policy's whole life over HTTP, from quote to payout", Args: noArguments,
+		Use: "demo", Example: "  parapet demo --keep   # leaves the server running",
+		Short: "play a policy's whole life over HTTP, from quote to payout", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDemo(cmd.Context(), keep, cmd.OutOrStdout()) },
 	}
 	cmd.Flags().BoolVar(&keep, "keep", false, "leave the server running afterwards")

@@ -34,7 +34,8 @@ type devOptions struct {
 func newDevCommand() *cobra.Command {
 	var o devOptions
 	cmd := &cobra.Command{
-		Use: "dev", Short: "run everything on this machine, with tokens and curl lines", Args: noArguments,
+		Use: "dev", Example: "  parapet dev\n  parapet dev --clock-offset P30D   # a month from now",
+		Short: "run everything on this machine, with tokens and curl lines", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runDev(cmd.Context(), o, cmd.OutOrStdout()) },
 	}
 	set := cmd.Flags()

@@ -38,7 +38,8 @@ func newDoctorCommand() *cobra.Command {
 	var format outputFormat
 	var asJSON bool
 	cmd := &cobra.Command{
-		Use: "doctor", Short: "check the configuration and everything it names, and say what to do", Args: noArguments,
+		Use: "doctor", Example: "  parapet doctor\n  parapet doctor --output json",
+		Short: "check the configuration and everything it names, and say what to do", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runDoctor(cmd.Context(), asJSON || format == formatJSON, cmd.OutOrStdout())
 		},

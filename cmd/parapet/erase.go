@@ -15,7 +15,8 @@ import (
 func newEraseCommand() *cobra.Command {
 	var in privacy.ErasureRequest
 	cmd := &cobra.Command{
-		Use: "erase", Short: "remove a policyholder's personal data; amounts and histories stay provable", Args: noArguments,
+		Use: "erase", Example: "  parapet erase --partner acme --policyholder lin@example.com --reason @request.txt",
+		Short: "remove a policyholder's personal data; amounts and histories stay provable", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runErase(cmd.Context(), in, cmd.OutOrStdout()) },
 	}
 	set := cmd.Flags()

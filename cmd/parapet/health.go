@@ -19,7 +19,8 @@ import (
 // container: it has the environment of the server.
 func newHealthCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "health", Short: "say whether the server of this machine is ready, as containers ask", Args: noArguments,
+		Use: "health", Example: "  parapet health",
+		Short: "say whether the server of this machine is ready, as containers ask", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			s, err := loadSettings()
 			if err != nil {

@@ -57,8 +57,9 @@ Settings that the environment has already are taken over. In a terminal it asks 
 	set.StringVar(&o.file, "file", "parapet.env", "the file to write; a shell, systemd and containers can read it")
 	for _, q := range initQuestions {
 		set.Func(q.flag, q.ask, func(text string) error {
-			o.values[q.setting] = text
-			return nil
+			text, err := readArgument(text)
+			o.values[q.setting] = strings.TrimSuffix(text, "\n")
+			return err
 		})
 	}
 	set.Func("set", "NAME=value, any further setting of parapet config; repeatable", func(text string) error {

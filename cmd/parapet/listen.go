@@ -52,7 +52,8 @@ func newListenCommand() *cobra.Command {
 	var secret string
 	var after int64
 	cmd := &cobra.Command{
-		Use: "listen", Short: "forward a partner's events, signed, to an address on this machine", Args: noArguments,
+		Use: "listen", Example: "  parapet login --partner --server https://api.example.com\n  parapet listen --server https://api.example.com --forward http://localhost:3000/hooks",
+		Short: "forward a partner's events, signed, to an address on this machine", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			l.out, l.hasStateFlag = cmd.OutOrStdout(), cmd.Flags().Changed("state")
 			return l.run(cmd.Context(), secret, after)

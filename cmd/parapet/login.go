@@ -164,7 +164,7 @@ func (t *tokenSource) signInWithBrowser(ctx context.Context, config *oauth2.Conf
 	select {
 	case answer = <-answers:
 	case <-ctx.Done():
-		return nil, errors.New("nobody has signed in; run it again")
+		return nil, errors.New("no sign-in arrived; run it again")
 	}
 	switch {
 	case cmp.Or(answer.Get("iss"), t.issuer) != t.issuer: // RFC 9207

@@ -19,7 +19,8 @@ import (
 func newLogoutCommand() *cobra.Command {
 	var server string
 	cmd := &cobra.Command{
-		Use: "logout", Short: "end a login, and revoke its tokens at the issuer", Args: noArguments,
+		Use: "logout", Example: "  parapet logout",
+		Short: "end a login, and revoke its tokens at the issuer", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runLogout(cmd.Context(), server, cmd.OutOrStdout()) },
 	}
 	cmd.Flags().StringVar(&server, "server", "", "origin of the server; PARAPET_SERVER (default: that of the only login)")

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 	_ "golang.org/x/crypto/x509roots/fallback" // for containers that have no certificates of their own
 )
 
@@ -29,7 +30,7 @@ const (
 func newRootCommand(out io.Writer) *cobra.Command {
 	root := &cobra.Command{
 		Use: "parapet", Args: cobra.ArbitraryArgs,
-		Long:         "parapet: parametric protection, from quote to payout\n\n" + exitCodeHelp,
+		Long:         "parapet: parametric protection, from quote to payout\n\n" + fileArgumentHelp + "\n\n" + exitCodeHelp,
 		SilenceUsage: true, SilenceErrors: true, SuggestionsMinimumDistance: 2,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) == 0 {
@@ -38,6 +39,7 @@ func newRootCommand(out io.Writer) *cobra.Command {
 			return unknownVerb(cmd, "command", args[0])
 		},
 	}
+	root.PersistentPreRunE = readFileValues
 	root.SetOut(out)
 	root.SetErr(out)
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
@@ -49,7 +51,7 @@ func newRootCommand(out io.Writer) *cobra.Command {
 	}{
 		{groupStart, "Try it on this machine:", []*cobra.Command{newDemoCommand(), newDevCommand(), newListenCommand(), newRehearseCommand()}},
 		{groupServer, "Run the service:", []*cobra.Command{newInitCommand(), newServeCommand(), newMigrateCommand(), newConfigCommand(), newDoctorCommand(), newHealthCommand(), newKeysCommand(), newBackupCommand(), newRestoreCommand(), newVersionCommand()}},
-		{groupOperate, "Operate it:", []*cobra.Command{newLoginCommand(), newLogoutCommand(), newOpsCommand(), newObserveCommand(), newRailCommand(), newStatementCommand(), newEraseCommand()}},
+		{groupOperate, "Operate it:", []*cobra.Command{newLoginCommand(), newLogoutCommand(), newOpsCommand(), newHistoryCommand(), newObserveCommand(), newRailCommand(), newStatementCommand(), newEraseCommand()}},
 		{groupProve, "Prove what it did:", []*cobra.Command{newVerifyReceiptCommand(), newVerifyEventsCommand()}},
 	} {
 		root.AddGroup(&cobra.Group{ID: group.id, Title: group.title})
@@ -77,6 +79,21 @@ func runCommand(ctx context.Context, args []string, out io.Writer) error {
 	root := newRootCommand(out) //nolint:contextcheck // cobra passes the context
 	root.SetArgs(args)
 	return withFieldErrors(root.ExecuteContext(ctx))
+}
+
+// readFileValues replaces the values @file of text flags by the text of the files, without
+// the line break at their ends. Flags with a parser of their own read files themselves.
+func readFileValues(cmd *cobra.Command, _ []string) (err error) {
+	cmd.Flags().Visit(func(flag *pflag.Flag) {
+		if given := flag.Value.String(); flag.Value.Type() == "string" && strings.HasPrefix(given, "@") {
+			text, wrong := readArgument(given)
+			err = errors.Join(err, wrong, flag.Value.Set(strings.TrimSuffix(text, "\n")))
+		}
+	})
+	if err != nil {
+		return usageError{err}
+	}
+	return nil
 }
 
 // noArguments refuses arguments: a forgotten dash must not silently give a default.

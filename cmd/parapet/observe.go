@@ -35,7 +35,8 @@ const lastEvent = "last"
 func newObserveCommand() *cobra.Command {
 	var o observeOptions
 	cmd := &cobra.Command{
-		Use: "observe FILE|URL --source SOURCE", Short: "record a hazard feed's file or address", Args: cobra.ArbitraryArgs,
+		Use: "observe FILE|URL --source SOURCE", Example: "  parapet observe week.geojson --source usgs --wait\n  parapet observe history.geojson --source usgs --replay-now=us1000chhc   # on a server for rehearsals",
+		Short: "record a hazard feed's file or address", Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || !slices.Contains(feed.Sources(), o.source) {
 				return usageError{fmt.Errorf("name one file or address, and --source with one of %s", strings.Join(feed.Sources(), ", "))}

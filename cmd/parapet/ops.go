@@ -50,12 +50,7 @@ func newOperationCommand(name string, v operatorVerb) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: name, Short: firstSentence(v.field.Description), Args: noArguments,
 		Long: strings.Join(strings.Fields(v.field.Description), " ") + "\n\n" + fileArgumentHelp,
-		RunE: func(cmd *cobra.Command, _ []string) error {
-			if missing := v.missingFlags(call.values); len(missing) > 0 {
-				return usageError{fmt.Errorf("%s needs %s; %s --help describes them", name, strings.Join(missing, ", "), cmd.CommandPath())}
-			}
-			return call.sendOperation(cmd.Context(), cmd.OutOrStdout())
-		},
+		RunE: func(cmd *cobra.Command, _ []string) error { return call.run(cmd) },
 	}
 	call.addFlags(cmd)
 	return cmd
@@ -93,6 +88,15 @@ type opsCall struct {
 	values    map[string]any
 	selection string
 	format    outputFormat
+	printer   func(io.Writer, jsontext.Value) error // prints the answer; nil prints it as format says
+}
+
+// run sends the operation when all its required flags are given.
+func (c *opsCall) run(cmd *cobra.Command) error {
+	if missing := c.missingFlags(c.values); len(missing) > 0 {
+		return usageError{fmt.Errorf("%s needs %s; %s --help describes them", cmd.Name(), strings.Join(missing, ", "), cmd.CommandPath())}
+	}
+	return c.sendOperation(cmd.Context(), cmd.OutOrStdout())
 }
 
 func (c *opsCall) addFlags(cmd *cobra.Command) {
@@ -187,6 +191,13 @@ func (c *opsCall) sendOperation(ctx context.Context, out io.Writer) error {
 	return c.printAnswer(status, answer, out)
 }
 
+func (c *opsCall) print(out io.Writer, answer jsontext.Value) error {
+	if c.printer != nil {
+		return c.printer(out, answer)
+	}
+	return c.format.print(out, answer)
+}
+
 func (c *opsCall) printAnswer(status int, answer []byte, out io.Writer) error {
 	var said struct {
 		Data   map[string]jsontext.Value `json:"data"`
@@ -203,7 +214,7 @@ func (c *opsCall) printAnswer(status int, answer []byte, out io.Writer) error {
 		return fmt.Errorf("%s answers %d %s, and not as GraphQL does: is it the server's origin?", c.server, status, http.StatusText(status))
 	}
 	if text := said.Data[c.field.Name]; len(text) > 0 && (text.Kind() != 'n' || len(said.Errors) == 0) { // print the result even if parts failed
-		if err := c.format.print(out, text); err != nil {
+		if err := c.print(out, text); err != nil {
 			return err
 		}
 	}

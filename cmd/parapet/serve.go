@@ -24,7 +24,8 @@ import (
 // no migrations: the database must already have this release's schema.
 func newServeCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "serve", Short: "serve the API and work jobs, configured by the environment", Args: noArguments,
+		Use: "serve", Example: "  set -a; . ./parapet.env; set +a\n  parapet serve\n  PARAPET_ROLES=workers parapet serve   # a process that works jobs only",
+		Short: "serve the API and work jobs, configured by the environment", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runServe(cmd.Context()) },
 	}
 }
@@ -166,7 +167,8 @@ func (s settings) checkComplete() error {
 // newMigrateCommand migrates the database to this release's schema.
 func newMigrateCommand() *cobra.Command {
 	return &cobra.Command{
-		Use: "migrate", Short: "bring the database to the schema of this release", Args: noArguments,
+		Use: "migrate", Example: "  parapet migrate   # before the servers of a new release start",
+		Short: "bring the database to the schema of this release", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return runMigrate(cmd.Context(), cmd.OutOrStdout()) },
 	}
 }

@@ -17,7 +17,8 @@ func newStatementCommand() *cobra.Command {
 	var f ledger.Filter
 	var from, to string
 	cmd := &cobra.Command{
-		Use: "statement", Short: "write the movements of the ledger as CSV", Args: noArguments,
+		Use: "statement", Example: "  parapet statement --partner acme --from 2026-01-01 --to 2026-02-01 > january.csv",
+		Short: "write the movements of the ledger as CSV", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runStatement(cmd.Context(), f, from, to, cmd.OutOrStdout())
 		},

@@ -19,7 +19,8 @@ import (
 func newVerifyEventsCommand() *cobra.Command {
 	var partner string
 	cmd := &cobra.Command{
-		Use: "verify-events", Short: "prove that no event was changed, lost or cut off", Args: noArguments,
+		Use: "verify-events", Example: "  parapet verify-events --partner acme",
+		Short: "prove that no event was changed, lost or cut off", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return runVerifyEvents(cmd.Context(), partner, cmd.OutOrStdout())
 		},

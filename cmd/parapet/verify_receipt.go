@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -21,22 +22,24 @@ var errNotChecked = errors.New("right as far as it was checked")
 
 // newVerifyReceiptCommand verifies a receipt without network, database or settings.
 func newVerifyReceiptCommand() *cobra.Command {
-	var keys, pin string
+	var keys, pin, history string
 	cmd := &cobra.Command{
-		Use: "verify RECEIPT.json", Short: "compute a receipt of a quote or claim again, offline", Args: cobra.ArbitraryArgs,
+		Use: "verify RECEIPT.json", Example: "  parapet verify receipt.json",
+		Short: "compute a receipt of a quote or claim again, offline", Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) != 1 || (keys == "") == (pin == "") {
 				return usageError{errors.New("use: parapet verify receipt.json --keys FILE, or --pin THUMBPRINT")}
 			}
-			return runVerifyReceipt(args[0], keys, pin, cmd.OutOrStdout())
+			return runVerifyReceipt(args[0], keys, pin, history, cmd.OutOrStdout())
 		},
 	}
 	cmd.Flags().StringVar(&keys, "keys", "", "`FILE` with the server's keys, from /.well-known/parapet-receipt-keys.json")
 	cmd.Flags().StringVar(&pin, "pin", "", "`THUMBPRINT` (RFC 7638) of the one key that is trusted")
+	cmd.Flags().StringVar(&history, "history", "", "`FILE` of the price history whose digest the receipt names, from parapet history export (default: that of this release)")
 	return cmd
 }
 
-func runVerifyReceipt(file, keys, pin string, out io.Writer) error {
+func runVerifyReceipt(file, keys, pin, historyFile string, out io.Writer) error {
 	trust, err := readTrust(keys, pin)
 	if err != nil {
 		return err
@@ -45,11 +48,32 @@ func runVerifyReceipt(file, keys, pin string, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	report, err := receipt.Verify(text, trust, receipt.Data{History: hazard.Shipped(), ParseRecord: feed.ParseRecord})
+	history, err := readHistory(historyFile)
+	if err != nil {
+		return err
+	}
+	report, err := receipt.Verify(text, trust, receipt.Data{History: history, ParseRecord: feed.ParseRecord})
 	if err != nil {
 		return fmt.Errorf("%s proves nothing: %w", file, err)
 	}
 	return printReport(out, report)
+}
+
+// readHistory returns the history of this release, with the data set of a file if one is
+// named.
+func readHistory(file string) (*hazard.History, error) {
+	if file == "" {
+		return hazard.Shipped(), nil
+	}
+	text, err := readHistoryFile(file)
+	if err != nil {
+		return nil, err
+	}
+	edition, faults := hazard.ParseEdition(text, time.Now())
+	if len(faults) > 0 {
+		return nil, fmt.Errorf("%s: %w", file, faults[0])
+	}
+	return hazard.Shipped().WithEdition(edition), nil
 }
 
 func readTrust(keys, pin string) (receipt.Trust, error) {

@@ -27,7 +27,8 @@ type buildInfo struct {
 func newVersionCommand() *cobra.Command {
 	var format outputFormat
 	cmd := &cobra.Command{
-		Use: "version", Short: "print version, commit, Go and the schema of the database", Args: noArguments,
+		Use: "version", Example: "  parapet version --output json",
+		Short: "print version, commit, Go and the schema of the database", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return printVersion(format, cmd.OutOrStdout()) },
 	}
 	format.addFlag(cmd)

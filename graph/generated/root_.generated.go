@@ -32,6 +32,7 @@ type ResolverRoot interface {
 	Mutation() MutationResolver
 	Query() QueryResolver
 	Subscription() SubscriptionResolver
+	RetirePriceHistoryInput() RetirePriceHistoryInputResolver
 }
 
 type DirectiveRoot struct {
@@ -752,6 +753,12 @@ type ComplexityRoot struct {
 		Moratorium       func(childComplexity int) int
 	}
 
+	LoadPriceHistoryPayload struct {
+		ClientMutationID func(childComplexity int) int
+		PriceHistory     func(childComplexity int) int
+		Prices           func(childComplexity int) int
+	}
+
 	MapCell struct {
 		Center   func(childComplexity int) int
 		Limits   func(childComplexity int) int
@@ -911,6 +918,7 @@ type ComplexityRoot struct {
 		DisablePartner               func(childComplexity int, input node.PartnerStatusInput) int
 		EnablePartner                func(childComplexity int, input node.PartnerStatusInput) int
 		LiftMoratorium               func(childComplexity int, input node.LiftMoratoriumInput) int
+		LoadPriceHistory             func(childComplexity int, input node.LoadPriceHistoryInput) int
 		MergeOccurrences             func(childComplexity int, input node.RelateOccurrencesInput) int
 		MoveSandboxClock             func(childComplexity int, input node.MoveSandboxClockInput) int
 		OpenClaim                    func(childComplexity int, input node.OpenClaimInput) int
@@ -921,6 +929,7 @@ type ComplexityRoot struct {
 		RecordPayoutMethod           func(childComplexity int, input node.RecordPayoutMethodInput) int
 		RegisterPartner              func(childComplexity int, input node.RegisterPartnerInput) int
 		RegisterSource               func(childComplexity int, input node.RegisterSourceInput) int
+		RegisterStation              func(childComplexity int, input node.RegisterStationInput) int
 		RehearseObservations         func(childComplexity int, input node.RecordObservationsInput) int
 		ReleasePayout                func(childComplexity int, input node.ReleasePayoutInput) int
 		ReplaySandboxEvent           func(childComplexity int, input node.ReplaySandboxEventInput) int
@@ -929,6 +938,7 @@ type ComplexityRoot struct {
 		ResolvePayout                func(childComplexity int, input node.ResolvePayoutInput) int
 		ResumeQueue                  func(childComplexity int, input node.ResumeQueueInput) int
 		ResumeReleases               func(childComplexity int, input node.ResumeReleasesInput) int
+		RetirePriceHistory           func(childComplexity int, input node.RetirePriceHistoryInput) int
 		RetireProduct                func(childComplexity int, input node.RetireProductInput) int
 		RetryDelivery                func(childComplexity int, input node.RetryDeliveryInput) int
 		RetryFailedDeliveries        func(childComplexity int, input node.RetryFailedDeliveriesInput) int
@@ -1362,6 +1372,25 @@ type ComplexityRoot struct {
 		RateOnLine func(childComplexity int) int
 	}
 
+	PriceChange struct {
+		After   func(childComplexity int) int
+		Before  func(childComplexity int) int
+		Product func(childComplexity int) int
+	}
+
+	PriceHistory struct {
+		DataSet   func(childComplexity int) int
+		Digest    func(childComplexity int) int
+		FirstYear func(childComplexity int) int
+		InUse     func(childComplexity int) int
+		LastYear  func(childComplexity int) int
+		LoadedAt  func(childComplexity int) int
+		Name      func(childComplexity int) int
+		RetiredAt func(childComplexity int) int
+		Rows      func(childComplexity int) int
+		Version   func(childComplexity int) int
+	}
+
 	PriceLine struct {
 		Amount func(childComplexity int) int
 		Kind   func(childComplexity int) int
@@ -1484,6 +1513,8 @@ type ComplexityRoot struct {
 		Policies                 func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
 		Policy                   func(childComplexity int, id string) int
 		Portfolio                func(childComplexity int, partner *string, product *string, currency *string, from *time.Time, to *time.Time) int
+		PriceHistories           func(childComplexity int) int
+		PriceHistoryFile         func(childComplexity int, digest string) int
 		Product                  func(childComplexity int, key string, version *int) int
 		ProductVersions          func(childComplexity int, key string, first *int, after *string) int
 		Products                 func(childComplexity int, first *int, after *string) int
@@ -1504,6 +1535,7 @@ type ComplexityRoot struct {
 		Source                   func(childComplexity int, name string) int
 		Sources                  func(childComplexity int, first *int, after *string) int
 		Statement                func(childComplexity int, partner *string, policyID *string, currency *string, from *time.Time, to *time.Time) int
+		Stations                 func(childComplexity int, first *int, after *string) int
 		Viewer                   func(childComplexity int) int
 		WebhookEndpoint          func(childComplexity int, id string) int
 		WebhookEndpoints         func(childComplexity int, first *int, after *string, filter *store.Filter, order *string) int
@@ -1646,6 +1678,11 @@ type ComplexityRoot struct {
 		Source           func(childComplexity int) int
 	}
 
+	RegisterStationPayload struct {
+		ClientMutationID func(childComplexity int) int
+		Station          func(childComplexity int) int
+	}
+
 	RehearseObservationsPayload struct {
 		ClientMutationID func(childComplexity int) int
 		Results          func(childComplexity int) int
@@ -1716,6 +1753,11 @@ type ComplexityRoot struct {
 		ClientMutationID func(childComplexity int) int
 		ReleaseStop      func(childComplexity int) int
 		Resumption       func(childComplexity int) int
+	}
+
+	RetirePriceHistoryPayload struct {
+		ClientMutationID func(childComplexity int) int
+		PriceHistory     func(childComplexity int) int
 	}
 
 	RetireProductPayload struct {
@@ -1965,6 +2007,31 @@ type ComplexityRoot struct {
 		From    func(childComplexity int) int
 		Opening func(childComplexity int) int
 		To      func(childComplexity int) int
+	}
+
+	Station struct {
+		AgencyID           func(childComplexity int) int
+		Enabled            func(childComplexity int) int
+		FirstDay           func(childComplexity int) int
+		LastDay            func(childComplexity int) int
+		Latitude           func(childComplexity int) int
+		Longitude          func(childComplexity int) int
+		Name               func(childComplexity int) int
+		PrecipitationYears func(childComplexity int) int
+		TemperatureYears   func(childComplexity int) int
+	}
+
+	StationConnection struct {
+		Edges              func(childComplexity int) int
+		Nodes              func(childComplexity int) int
+		PageInfo           func(childComplexity int) int
+		TotalCount         func(childComplexity int) int
+		TotalCountExceeded func(childComplexity int) int
+	}
+
+	StationEdge struct {
+		Cursor func(childComplexity int) int
+		Node   func(childComplexity int) int
 	}
 
 	StopReleasesPayload struct {
@@ -4997,6 +5064,25 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.LiftMoratoriumPayload.Moratorium(childComplexity), true
 
+	case "LoadPriceHistoryPayload.clientMutationId":
+		if e.ComplexityRoot.LoadPriceHistoryPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LoadPriceHistoryPayload.ClientMutationID(childComplexity), true
+	case "LoadPriceHistoryPayload.priceHistory":
+		if e.ComplexityRoot.LoadPriceHistoryPayload.PriceHistory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LoadPriceHistoryPayload.PriceHistory(childComplexity), true
+	case "LoadPriceHistoryPayload.prices":
+		if e.ComplexityRoot.LoadPriceHistoryPayload.Prices == nil {
+			break
+		}
+
+		return e.ComplexityRoot.LoadPriceHistoryPayload.Prices(childComplexity), true
+
 	case "MapCell.center":
 		if e.ComplexityRoot.MapCell.Center == nil {
 			break
@@ -5739,6 +5825,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.LiftMoratorium(childComplexity, args["input"].(node.LiftMoratoriumInput)), true
+	case "Mutation.loadPriceHistory":
+		if e.ComplexityRoot.Mutation.LoadPriceHistory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_loadPriceHistory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.LoadPriceHistory(childComplexity, args["input"].(node.LoadPriceHistoryInput)), true
 	case "Mutation.mergeOccurrences":
 		if e.ComplexityRoot.Mutation.MergeOccurrences == nil {
 			break
@@ -5849,6 +5946,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.RegisterSource(childComplexity, args["input"].(node.RegisterSourceInput)), true
+	case "Mutation.registerStation":
+		if e.ComplexityRoot.Mutation.RegisterStation == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_registerStation_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RegisterStation(childComplexity, args["input"].(node.RegisterStationInput)), true
 	case "Mutation.rehearseObservations":
 		if e.ComplexityRoot.Mutation.RehearseObservations == nil {
 			break
@@ -5937,6 +6045,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Mutation.ResumeReleases(childComplexity, args["input"].(node.ResumeReleasesInput)), true
+	case "Mutation.retirePriceHistory":
+		if e.ComplexityRoot.Mutation.RetirePriceHistory == nil {
+			break
+		}
+
+		args, err := ec.field_Mutation_retirePriceHistory_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Mutation.RetirePriceHistory(childComplexity, args["input"].(node.RetirePriceHistoryInput)), true
 	case "Mutation.retireProduct":
 		if e.ComplexityRoot.Mutation.RetireProduct == nil {
 			break
@@ -7891,6 +8010,86 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Price.RateOnLine(childComplexity), true
 
+	case "PriceChange.after":
+		if e.ComplexityRoot.PriceChange.After == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceChange.After(childComplexity), true
+	case "PriceChange.before":
+		if e.ComplexityRoot.PriceChange.Before == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceChange.Before(childComplexity), true
+	case "PriceChange.product":
+		if e.ComplexityRoot.PriceChange.Product == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceChange.Product(childComplexity), true
+
+	case "PriceHistory.dataSet":
+		if e.ComplexityRoot.PriceHistory.DataSet == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.DataSet(childComplexity), true
+	case "PriceHistory.digest":
+		if e.ComplexityRoot.PriceHistory.Digest == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.Digest(childComplexity), true
+	case "PriceHistory.firstYear":
+		if e.ComplexityRoot.PriceHistory.FirstYear == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.FirstYear(childComplexity), true
+	case "PriceHistory.inUse":
+		if e.ComplexityRoot.PriceHistory.InUse == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.InUse(childComplexity), true
+	case "PriceHistory.lastYear":
+		if e.ComplexityRoot.PriceHistory.LastYear == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.LastYear(childComplexity), true
+	case "PriceHistory.loadedAt":
+		if e.ComplexityRoot.PriceHistory.LoadedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.LoadedAt(childComplexity), true
+	case "PriceHistory.name":
+		if e.ComplexityRoot.PriceHistory.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.Name(childComplexity), true
+	case "PriceHistory.retiredAt":
+		if e.ComplexityRoot.PriceHistory.RetiredAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.RetiredAt(childComplexity), true
+	case "PriceHistory.rows":
+		if e.ComplexityRoot.PriceHistory.Rows == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.Rows(childComplexity), true
+	case "PriceHistory.version":
+		if e.ComplexityRoot.PriceHistory.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.PriceHistory.Version(childComplexity), true
+
 	case "PriceLine.amount":
 		if e.ComplexityRoot.PriceLine.Amount == nil {
 			break
@@ -8625,6 +8824,23 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Portfolio(childComplexity, args["partner"].(*string), args["product"].(*string), args["currency"].(*string), args["from"].(*time.Time), args["to"].(*time.Time)), true
+	case "Query.priceHistories":
+		if e.ComplexityRoot.Query.PriceHistories == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Query.PriceHistories(childComplexity), true
+	case "Query.priceHistoryFile":
+		if e.ComplexityRoot.Query.PriceHistoryFile == nil {
+			break
+		}
+
+		args, err := ec.field_Query_priceHistoryFile_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.PriceHistoryFile(childComplexity, args["digest"].(string)), true
 	case "Query.product":
 		if e.ComplexityRoot.Query.Product == nil {
 			break
@@ -8820,6 +9036,17 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Query.Statement(childComplexity, args["partner"].(*string), args["policyId"].(*string), args["currency"].(*string), args["from"].(*time.Time), args["to"].(*time.Time)), true
+	case "Query.stations":
+		if e.ComplexityRoot.Query.Stations == nil {
+			break
+		}
+
+		args, err := ec.field_Query_stations_args(ctx, rawArgs)
+		if err != nil {
+			return 0, false
+		}
+
+		return e.ComplexityRoot.Query.Stations(childComplexity, args["first"].(*int), args["after"].(*string)), true
 	case "Query.viewer":
 		if e.ComplexityRoot.Query.Viewer == nil {
 			break
@@ -9438,6 +9665,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.RegisterSourcePayload.Source(childComplexity), true
 
+	case "RegisterStationPayload.clientMutationId":
+		if e.ComplexityRoot.RegisterStationPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterStationPayload.ClientMutationID(childComplexity), true
+	case "RegisterStationPayload.station":
+		if e.ComplexityRoot.RegisterStationPayload.Station == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RegisterStationPayload.Station(childComplexity), true
+
 	case "RehearseObservationsPayload.clientMutationId":
 		if e.ComplexityRoot.RehearseObservationsPayload.ClientMutationID == nil {
 			break
@@ -9682,6 +9922,19 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ResumeReleasesPayload.Resumption(childComplexity), true
+
+	case "RetirePriceHistoryPayload.clientMutationId":
+		if e.ComplexityRoot.RetirePriceHistoryPayload.ClientMutationID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetirePriceHistoryPayload.ClientMutationID(childComplexity), true
+	case "RetirePriceHistoryPayload.priceHistory":
+		if e.ComplexityRoot.RetirePriceHistoryPayload.PriceHistory == nil {
+			break
+		}
+
+		return e.ComplexityRoot.RetirePriceHistoryPayload.PriceHistory(childComplexity), true
 
 	case "RetireProductPayload.clientMutationId":
 		if e.ComplexityRoot.RetireProductPayload.ClientMutationID == nil {
@@ -10604,6 +10857,105 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 
 		return e.ComplexityRoot.Statement.To(childComplexity), true
 
+	case "Station.agencyId":
+		if e.ComplexityRoot.Station.AgencyID == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Station.AgencyID(childComplexity), true
+	case "Station.enabled":
+		if e.ComplexityRoot.Station.Enabled == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Station.Enabled(childComplexity), true
+	case "Station.firstDay":
+		if e.ComplexityRoot.Station.FirstDay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Station.FirstDay(childComplexity), true
+	case "Station.lastDay":
+		if e.ComplexityRoot.Station.LastDay == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Station.LastDay(childComplexity), true
+	case "Station.latitude":
+		if e.ComplexityRoot.Station.Latitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Station.Latitude(childComplexity), true
+	case "Station.longitude":
+		if e.ComplexityRoot.Station.Longitude == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Station.Longitude(childComplexity), true
+	case "Station.name":
+		if e.ComplexityRoot.Station.Name == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Station.Name(childComplexity), true
+	case "Station.precipitationYears":
+		if e.ComplexityRoot.Station.PrecipitationYears == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Station.PrecipitationYears(childComplexity), true
+	case "Station.temperatureYears":
+		if e.ComplexityRoot.Station.TemperatureYears == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Station.TemperatureYears(childComplexity), true
+
+	case "StationConnection.edges":
+		if e.ComplexityRoot.StationConnection.Edges == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StationConnection.Edges(childComplexity), true
+	case "StationConnection.nodes":
+		if e.ComplexityRoot.StationConnection.Nodes == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StationConnection.Nodes(childComplexity), true
+	case "StationConnection.pageInfo":
+		if e.ComplexityRoot.StationConnection.PageInfo == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StationConnection.PageInfo(childComplexity), true
+	case "StationConnection.totalCount":
+		if e.ComplexityRoot.StationConnection.TotalCount == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StationConnection.TotalCount(childComplexity), true
+	case "StationConnection.totalCountExceeded":
+		if e.ComplexityRoot.StationConnection.TotalCountExceeded == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StationConnection.TotalCountExceeded(childComplexity), true
+
+	case "StationEdge.cursor":
+		if e.ComplexityRoot.StationEdge.Cursor == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StationEdge.Cursor(childComplexity), true
+	case "StationEdge.node":
+		if e.ComplexityRoot.StationEdge.Node == nil {
+			break
+		}
+
+		return e.ComplexityRoot.StationEdge.Node(childComplexity), true
+
 	case "StopReleasesPayload.clientMutationId":
 		if e.ComplexityRoot.StopReleasesPayload.ClientMutationID == nil {
 			break
@@ -11330,6 +11682,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputIBANInput,
 		ec.unmarshalInputJobFilter,
 		ec.unmarshalInputLiftMoratoriumInput,
+		ec.unmarshalInputLoadPriceHistoryInput,
 		ec.unmarshalInputMeasuredInput,
 		ec.unmarshalInputMergeOccurrencesInput,
 		ec.unmarshalInputMobileMoneyInput,
@@ -11357,6 +11710,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputRecordPayoutMethodInput,
 		ec.unmarshalInputRegisterPartnerInput,
 		ec.unmarshalInputRegisterSourceInput,
+		ec.unmarshalInputRegisterStationInput,
 		ec.unmarshalInputRehearseObservationsInput,
 		ec.unmarshalInputReleasePayoutInput,
 		ec.unmarshalInputReplaySandboxEventInput,
@@ -11366,6 +11720,7 @@ func (e *executableSchema) Exec(ctx context.Context) graphql.ResponseHandler {
 		ec.unmarshalInputResolvePayoutInput,
 		ec.unmarshalInputResumeQueueInput,
 		ec.unmarshalInputResumeReleasesInput,
+		ec.unmarshalInputRetirePriceHistoryInput,
 		ec.unmarshalInputRetireProductInput,
 		ec.unmarshalInputRetryDeliveryInput,
 		ec.unmarshalInputRetryFailedDeliveriesInput,
@@ -15569,6 +15924,207 @@ type DoubtFigure {
   amount: Money!
 }
 `, BuiltIn: false},
+	{Name: "../schema/price_history.graphqls", Input: `extend type Query {
+  """
+  The editions of the price history by data set, the newest first. Version 0 is that of the release. Quotes name in their
+  basis the digest of the one that they were priced by. Scope products:read.
+  """
+  priceHistories: [PriceHistory!]
+  """
+  The file of an edition, compressed by gzip, in base64: parapet verify --history computes a price again with it.
+  Scope products:read. Errors: not_found.
+  """
+  priceHistoryFile("The digest of the edition, such as that of a quote's basis." digest: String!): String
+  """
+  The stations of the price history, and those that operators registered, by name. Scope products:read. Errors:
+  cursor_invalid.
+  """
+  stations(
+    "The number of records, 1 to 100; 25 when left out."
+    first: Int
+    "The endCursor of the page before."
+    after: String
+  ): StationConnection
+}
+
+extend type Mutation {
+  """
+  Load a file of past events, by which new quotes are priced on every node within seconds. All products on sale must pass
+  their worked examples with it. Earlier quotes keep their price and its digest. Scope operator. Errors: validation_failed
+  with the lines of the file, state_conflict.
+  """
+  loadPriceHistory("The file." input: LoadPriceHistoryInput!): LoadPriceHistoryPayload
+  """
+  Stop new quotes by an edition, on every node within seconds: they use the newest version that is left, or the history of
+  the release. Scope operator. Errors: not_found, validation_failed.
+  """
+  retirePriceHistory("What to retire, and why." input: RetirePriceHistoryInput!): RetirePriceHistoryPayload
+  """
+  Register a station, or change its registration: a member that is left out keeps its value. New quotes cannot insure a
+  disabled station; policies keep it. A station is priced from the years that the price history has of it. Scope operator.
+  Errors: validation_failed.
+  """
+  registerStation("The station." input: RegisterStationInput!): RegisterStationPayload
+}
+
+"A part of the price history."
+enum PriceDataSet {
+  EARTHQUAKES
+  STORMS
+  STATION_DAYS
+}
+
+"An edition of a data set of past events."
+type PriceHistory {
+  "What it is about."
+  dataSet: PriceDataSet!
+  "1, 2, 3 … in each data set; 0 is that of the release."
+  version: Int!
+  "The name in the basis of quotes."
+  name: String!
+  "SHA-256 of the file, as in the basis of quotes."
+  digest: String!
+  "The first year of events."
+  firstYear: Int!
+  "The last year of events, included."
+  lastYear: Int!
+  "The number of earthquakes, fixes of storms or days at stations."
+  rows: Int!
+  "Whether new quotes use it."
+  inUse: Boolean!
+  "When it was loaded; null for that of the release, and in a dry run the present."
+  loadedAt: DateTime
+  "Since when new quotes do not use it; null while they may."
+  retiredAt: DateTime
+}
+
+"The premium of a product's defaults by two editions."
+type PriceChange {
+  "Key of the product."
+  product: String!
+  "The premium by the edition in use."
+  before: Money!
+  "The premium by the loaded edition."
+  after: Money!
+}
+
+"A file of past events."
+input LoadPriceHistoryInput {
+  """
+  The bytes of the file in base64, as they are or compressed by gzip. It begins with lines "# key: value": data_set
+  (earthquakes, storms, station_days), name, first_year, last_year and, for earthquakes, minimum_magnitude. Rows follow:
+  time, latitude, longitude, magnitude, depth_km, id; HURDAT2 of the Atlantic; or location, date, precipitation, highest
+  and lowest temperature, wind. It replaces the data set as a whole.
+  """
+  contentBase64: String!
+  "The reason, shown to operators only, 1 to 2000 characters."
+  reason: String!
+  "Check the file and compare prices, and change nothing."
+  dryRun: Boolean
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The edition that was loaded."
+type LoadPriceHistoryPayload {
+  "The edition."
+  priceHistory: PriceHistory!
+  "How it changes the premium of each product on sale."
+  prices: [PriceChange!]!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"An edition to retire."
+input RetirePriceHistoryInput {
+  "The data set."
+  dataSet: PriceDataSet!
+  "Its version, from 1."
+  version: Int!
+  "The reason, shown to operators only, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The edition that was retired."
+type RetirePriceHistoryPayload {
+  "The edition."
+  priceHistory: PriceHistory!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+
+"A station that observations and covers can name."
+type Station {
+  "The name in observations, contexts and the price history."
+  name: String!
+  "Its id at the agency that runs it, such as USW00024233."
+  agencyId: String
+  "Latitude, WGS84 degrees; null when not registered."
+  latitude: Float
+  "Longitude, WGS84 degrees; null when not registered."
+  longitude: Float
+  "Whether new quotes may insure it, where the history has at least 20 whole years."
+  enabled: Boolean!
+  "Whole years of the price history with daily precipitation."
+  precipitationYears: Int!
+  "Whole years of the price history with the highest temperature of the day."
+  temperatureYears: Int!
+  "The first day of the price history; null without one."
+  firstDay: DateTime
+  "The last day of the price history; null without one."
+  lastDay: DateTime
+}
+
+"A page of stations."
+type StationConnection {
+  "The records with their cursors."
+  edges: [StationEdge!]!
+  "The records."
+  nodes: [Station!]!
+  "The position of the page in the list."
+  pageInfo: PageInfo!
+  "How many records the list has, counted up to 10000, and only when selected."
+  totalCount: Int!
+  "Whether there are more records than totalCount."
+  totalCountExceeded: Boolean!
+}
+
+"A record of a page."
+type StationEdge {
+  "The position of the record; pass it as after to read on from here."
+  cursor: String!
+  "The record."
+  node: Station!
+}
+
+"A station to register or to change."
+input RegisterStationInput {
+  "The name in observations, contexts and the price history, 1 to 128 characters. It never changes."
+  name: String!
+  "Its id at the agency that runs it, 1 to 128 characters."
+  agencyId: String
+  "Latitude, WGS84 degrees; only with longitude."
+  latitude: Float
+  "Longitude, WGS84 degrees; only with latitude."
+  longitude: Float
+  "Whether new quotes may insure it; true for a new station without this member."
+  enabled: Boolean
+  "The reason, shown to operators only, 1 to 2000 characters."
+  reason: String!
+  "Makes it safe to send this again, 1 to 255 visible ASCII characters; the payload returns it."
+  clientMutationId: String
+}
+
+"The station that was registered."
+type RegisterStationPayload {
+  "The station."
+  station: Station!
+  "The clientMutationId of the input."
+  clientMutationId: String
+}
+`, BuiltIn: false},
 	{Name: "../schema/product.graphqls", Input: `extend type Query {
   "A version of a product. Scope products:read. Errors: not_found."
   product(
@@ -19503,6 +20059,18 @@ func (ec *executionContext) childFields_LiftMoratoriumPayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type LiftMoratoriumPayload", field.Name)
 }
 
+func (ec *executionContext) childFields_LoadPriceHistoryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "priceHistory":
+		return ec.fieldContext_LoadPriceHistoryPayload_priceHistory(ctx, field)
+	case "prices":
+		return ec.fieldContext_LoadPriceHistoryPayload_prices(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_LoadPriceHistoryPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type LoadPriceHistoryPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_MapCell(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "west":
@@ -20609,6 +21177,44 @@ func (ec *executionContext) childFields_Price(ctx context.Context, field graphql
 	return nil, fmt.Errorf("no field named %q was found under type Price", field.Name)
 }
 
+func (ec *executionContext) childFields_PriceChange(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "product":
+		return ec.fieldContext_PriceChange_product(ctx, field)
+	case "before":
+		return ec.fieldContext_PriceChange_before(ctx, field)
+	case "after":
+		return ec.fieldContext_PriceChange_after(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PriceChange", field.Name)
+}
+
+func (ec *executionContext) childFields_PriceHistory(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "dataSet":
+		return ec.fieldContext_PriceHistory_dataSet(ctx, field)
+	case "version":
+		return ec.fieldContext_PriceHistory_version(ctx, field)
+	case "name":
+		return ec.fieldContext_PriceHistory_name(ctx, field)
+	case "digest":
+		return ec.fieldContext_PriceHistory_digest(ctx, field)
+	case "firstYear":
+		return ec.fieldContext_PriceHistory_firstYear(ctx, field)
+	case "lastYear":
+		return ec.fieldContext_PriceHistory_lastYear(ctx, field)
+	case "rows":
+		return ec.fieldContext_PriceHistory_rows(ctx, field)
+	case "inUse":
+		return ec.fieldContext_PriceHistory_inUse(ctx, field)
+	case "loadedAt":
+		return ec.fieldContext_PriceHistory_loadedAt(ctx, field)
+	case "retiredAt":
+		return ec.fieldContext_PriceHistory_retiredAt(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type PriceHistory", field.Name)
+}
+
 func (ec *executionContext) childFields_PriceLine(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "kind":
@@ -21047,6 +21653,16 @@ func (ec *executionContext) childFields_RegisterSourcePayload(ctx context.Contex
 	return nil, fmt.Errorf("no field named %q was found under type RegisterSourcePayload", field.Name)
 }
 
+func (ec *executionContext) childFields_RegisterStationPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "station":
+		return ec.fieldContext_RegisterStationPayload_station(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RegisterStationPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RegisterStationPayload", field.Name)
+}
+
 func (ec *executionContext) childFields_RehearseObservationsPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
 	switch field.Name {
 	case "results":
@@ -21189,6 +21805,16 @@ func (ec *executionContext) childFields_ResumeReleasesPayload(ctx context.Contex
 		return ec.fieldContext_ResumeReleasesPayload_clientMutationId(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ResumeReleasesPayload", field.Name)
+}
+
+func (ec *executionContext) childFields_RetirePriceHistoryPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "priceHistory":
+		return ec.fieldContext_RetirePriceHistoryPayload_priceHistory(ctx, field)
+	case "clientMutationId":
+		return ec.fieldContext_RetirePriceHistoryPayload_clientMutationId(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type RetirePriceHistoryPayload", field.Name)
 }
 
 func (ec *executionContext) childFields_RetireProductPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
@@ -21687,6 +22313,56 @@ func (ec *executionContext) childFields_Statement(ctx context.Context, field gra
 		return ec.fieldContext_Statement_csv(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type Statement", field.Name)
+}
+
+func (ec *executionContext) childFields_Station(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "name":
+		return ec.fieldContext_Station_name(ctx, field)
+	case "agencyId":
+		return ec.fieldContext_Station_agencyId(ctx, field)
+	case "latitude":
+		return ec.fieldContext_Station_latitude(ctx, field)
+	case "longitude":
+		return ec.fieldContext_Station_longitude(ctx, field)
+	case "enabled":
+		return ec.fieldContext_Station_enabled(ctx, field)
+	case "precipitationYears":
+		return ec.fieldContext_Station_precipitationYears(ctx, field)
+	case "temperatureYears":
+		return ec.fieldContext_Station_temperatureYears(ctx, field)
+	case "firstDay":
+		return ec.fieldContext_Station_firstDay(ctx, field)
+	case "lastDay":
+		return ec.fieldContext_Station_lastDay(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type Station", field.Name)
+}
+
+func (ec *executionContext) childFields_StationConnection(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "edges":
+		return ec.fieldContext_StationConnection_edges(ctx, field)
+	case "nodes":
+		return ec.fieldContext_StationConnection_nodes(ctx, field)
+	case "pageInfo":
+		return ec.fieldContext_StationConnection_pageInfo(ctx, field)
+	case "totalCount":
+		return ec.fieldContext_StationConnection_totalCount(ctx, field)
+	case "totalCountExceeded":
+		return ec.fieldContext_StationConnection_totalCountExceeded(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StationConnection", field.Name)
+}
+
+func (ec *executionContext) childFields_StationEdge(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "cursor":
+		return ec.fieldContext_StationEdge_cursor(ctx, field)
+	case "node":
+		return ec.fieldContext_StationEdge_node(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type StationEdge", field.Name)
 }
 
 func (ec *executionContext) childFields_StopReleasesPayload(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

@@ -12,6 +12,7 @@ import (
 	"parapet/model/kernel/store"
 	"parapet/model/ledger"
 	"parapet/model/operations"
+	"parapet/model/quoting/catalog"
 )
 
 // A list without a limiting argument counts with its length in a large portfolio.
@@ -38,6 +39,8 @@ var listBounds = map[string]listBound{
 	"Query.releaseStops":                  {entries: store.MaxPageSize},
 	"Query.releaseResumptions":            {entries: store.MaxPageSize},
 	"Leaving.orders":                      {entries: 100},
+	"Query.priceHistories":                {entries: catalog.MaxPriceHistories},
+	"LoadPriceHistoryPayload.prices":      {entries: 50},
 	"Query.search":                        {entries: operations.MaxSearchResults},
 	"Inbox.unsettled":                     {entries: 8, perCurrency: true},
 	"Query.jobQueues":                     {entries: 20},

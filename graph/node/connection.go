@@ -62,6 +62,8 @@ type (
 	DeliveryEdge                  = Edge[*Delivery]                   // to a delivery
 	ExplanationConnection         = Connection[*Explanation]          // of explanations
 	ExplanationEdge               = Edge[*Explanation]                // to an explanation
+	StationConnection             = Connection[*wire.Station]         // of stations
+	StationEdge                   = Edge[*wire.Station]               // to a station
 	SourceConnection              = Connection[*wire.Source]          // of sources
 	SourceEdge                    = Edge[*wire.Source]                // to a source
 	SandboxRunConnection          = Connection[*wire.SandboxRun]      // of runs of the sandbox

@@ -55,9 +55,9 @@ func (q *Quote) Policy(ctx context.Context) (*Policy, error) {
 }
 
 // WeighedEvents lists the past events used in the price.
-func (q *Quote) WeighedEvents(_ context.Context, first *int, after, order *string) (*WeighedEventConnection, error) {
+func (q *Quote) WeighedEvents(ctx context.Context, first *int, after, order *string) (*WeighedEventConnection, error) {
 	r := q.batch.reader
-	return toConnection(asNodes[pricing.WeighedEvent])(r.Service.Quotes.WeighedEvents(r.Actor, q.Quote, orderedPage(first, after, order)))
+	return toConnection(asNodes[pricing.WeighedEvent])(r.Service.Quotes.WeighedEvents(ctx, r.Actor, q.Quote, orderedPage(first, after, order)))
 }
 
 // CreateQuoteInput is the input of CreateQuote.

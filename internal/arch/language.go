@@ -16,6 +16,7 @@ var refusedWords = map[string]string{
 	"amid": "during", "hasten": "scale", "astray": "to the wrong account", "tongue": "field names", "court": "executor", "kin": "batch", "shelf": "collection", "scene": "scenario",
 	"ward": "checker", "patient": "checker", "bell": "notifier", "desk": "operator UI", "whichever": "any", "telling": "reporting", "mended": "repaired", "plumbing": "internal packages",
 	"finding": "reconciliation exception", "findings": "reconciliation exceptions", "parked": "failed", "vitals": "health stats", "haste": "delay divisor", "stranger": "unauthenticated caller",
+	"beside": "next to, together with", "told": "informed", "tells": "says, shows", "whom": "who",
 }
 
 // word is a word of a sentence.

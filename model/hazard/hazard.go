@@ -22,6 +22,7 @@ type Quake struct {
 	Magnitude decimal.Decimal  // moment magnitude, the source's preferred value
 	DepthKM   *decimal.Decimal // nil when the source gives none
 	EventID   string           // the source's id
+	Line      int              // of its file, counted from 1; 0 without a file
 }
 
 // Fix is one position of a storm.
@@ -97,7 +98,7 @@ type Measure struct {
 	Unit  string `json:"unit"`  // mw, km, kn, hPa, mm, degC, m/s
 }
 
-// Dataset describes one shipped history: its source and its limits.
+// Dataset describes one history: its source and its limits.
 type Dataset struct {
 	Name             string          // name in a quote's basis
 	Source           string          // source of the events: usgs, nhc, ghcn

@@ -12,6 +12,10 @@ const (
 	GHCN = "ghcn" // daily weather
 )
 
+// firstPressureYear is the first year in which most fixes of storms have a central
+// pressure.
+const firstPressureYear = 1992
+
 // Records are the data of a history.
 type Records struct {
 	Quakes   []Quake

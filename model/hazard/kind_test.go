@@ -28,7 +28,7 @@ func TestUnknownKindHasEmptyRules(t *testing.T) {
 }
 
 // Two observations with one natural key are versions of one observation.
-func TestNaturalKeyTellsObservationsApart(t *testing.T) {
+func TestNaturalKeyDistinguishesObservations(t *testing.T) {
 	t.Parallel()
 	at := time.Date(2018, 2, 6, 15, 50, 42, 0, time.UTC)
 	tokyo := time.FixedZone("", 9*60*60)

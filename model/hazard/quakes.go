@@ -45,6 +45,6 @@ func (r *rowReader) parseQuake() (quake Quake, err error) {
 	if quake.DepthKM, err = r.parseOptionalDecimal("depth", r.fields[4]); err != nil {
 		return Quake{}, err
 	}
-	quake.Magnitude, quake.EventID = *magnitude, r.fields[5]
+	quake.Magnitude, quake.EventID, quake.Line = *magnitude, r.fields[5], r.line
 	return quake, nil
 }

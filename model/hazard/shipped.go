@@ -67,13 +67,25 @@ func loadShipped() (*History, error) {
 		},
 		PressureData: Dataset{
 			Name: "NOAA/NHC HURDAT2 Atlantic central pressure 1992-2025", Source: NHC, Digest: stormDigest,
-			FirstYear: 1992, LastYear: 2025, Basin: Atlantic(),
+			FirstYear: firstPressureYear, LastYear: 2025, Basin: Atlantic(),
 		},
 		RainData: Dataset{
 			Name: "NOAA GHCN-Daily stations 1899-2026", Source: GHCN, Digest: stationDigest,
 			FirstYear: 1899, LastYear: 2026,
 		},
 	}), nil
+}
+
+// ShippedFile returns the shipped file of a digest, compressed by gzip; nil when there is
+// none. The caller must not change it.
+func ShippedFile(digest string) []byte {
+	files := map[DataSet][]byte{EarthquakeSet: quakeFile, StormSet: stormFile, StationDaySet: stationFile}
+	for set, file := range files {
+		if Shipped().Data(set).Digest == digest {
+			return file
+		}
+	}
+	return nil
 }
 
 // readShippedFile reads a shipped file, in which every row must be good, and returns

@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 	"testing"
@@ -146,4 +147,21 @@ func MeasuredDocument(key, measurement string, version int) string {
 	before, after, _ := strings.Cut(document, "\ntimes:\n")
 	before, _, _ = strings.Cut(before, "\nmeasurement:\n")
 	return before + "\n" + measurement + "times:\n" + after
+}
+
+// QuakeHistory returns a file of price history with every nth shipped earthquake.
+func QuakeHistory(n int) []byte {
+	var file bytes.Buffer
+	file.WriteString("# data_set: earthquakes\n# name: Some earthquakes\n# first_year: 1965\n# last_year: 2022\n# minimum_magnitude: 5.5\n")
+	for i, q := range hazard.Shipped().Quakes() {
+		if i%n > 0 {
+			continue
+		}
+		depth := ""
+		if q.DepthKM != nil {
+			depth = q.DepthKM.String()
+		}
+		_, _ = fmt.Fprintf(&file, "%s,%g,%g,%s,%s,%s\n", q.At.Format(time.RFC3339Nano), q.Where.Latitude, q.Where.Longitude, q.Magnitude, depth, q.EventID)
+	}
+	return file.Bytes()
 }

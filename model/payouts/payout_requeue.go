@@ -19,10 +19,10 @@ const (
 	RequeueAgainAfter    = time.Minute
 )
 
-// requeuedBesideBatches is how many pending payouts a turn of the sweep requeues if the
+// requeuedWithBatches is how many pending payouts a turn of the sweep requeues if the
 // rail accepts batches: one batch releases all that are due, and after a large event
 // thousands wait for theirs.
-const requeuedBesideBatches = 32
+const requeuedWithBatches = 32
 
 // RequeuePayoutsInFlight requeues payouts whose worker died or whose next inquiry to
 // the rail is due: once after each lease, then once a minute.
@@ -38,7 +38,7 @@ func RequeuePayoutsInFlight(ctx context.Context, tx *store.Tx) (int, error) {
 func RequeuePendingPayouts(ctx context.Context, tx *store.Tx) (int, error) {
 	limit := store.SweepBatchSize
 	if store.Local[ReleaseSettings](tx.Store).Batch {
-		limit = requeuedBesideBatches
+		limit = requeuedWithBatches
 	}
 	return requeueOverduePayouts(ctx, tx, "status = 'pending'", requeuePendingAfter, false, limit)
 }

@@ -32,7 +32,7 @@ func TestTransfersOfAPayoutFollowItsStatus(t *testing.T) {
 	}
 }
 
-func TestDigestOfAnApprovalCoversWhatIsPaidAndToWhom(t *testing.T) {
+func TestDigestOfAnApprovalCoversAmountAndBeneficiary(t *testing.T) {
 	t.Parallel()
 	row := &claims.PayoutRow{ClaimID: uuid.New(), Amount: 100, Currency: "USD"}
 	row.ID = uuid.New()

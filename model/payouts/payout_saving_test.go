@@ -148,7 +148,7 @@ func TestOverduePayoutIsRequeuedOnceAMinute(t *testing.T) {
 }
 
 // TestBacklogOfBatchesGetsNoJobForEachPayout lets more payouts wait than a sweep requeues
-// beside batches.
+// in addition to batches.
 func TestBacklogOfBatchesGetsNoJobForEachPayout(t *testing.T) {
 	t.Parallel()
 	const waiting, alone = 40, 32

@@ -48,9 +48,9 @@ func TestSameDebtHasTheSameRailKeyInARestoredDatabase(t *testing.T) {
 	}
 }
 
-// TestRailKeyTellsSandboxAndPublicOccurrencesApart pays one policy for two occurrences that share
+// TestRailKeyDistinguishesSandboxAndPublicOccurrences pays one policy for two occurrences that share
 // their source and id, in the sandbox and in public.
-func TestRailKeyTellsSandboxAndPublicOccurrencesApart(t *testing.T) {
+func TestRailKeyDistinguishesSandboxAndPublicOccurrences(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	policy := b.QuoteAndBind("quake-circle", nil)

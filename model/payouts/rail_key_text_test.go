@@ -106,7 +106,7 @@ func TestDigestOfADebtIsFixed(t *testing.T) {
 	}
 }
 
-func TestNaturalKeyTellsOccurrencesApart(t *testing.T) {
+func TestNaturalKeyDistinguishesOccurrences(t *testing.T) {
 	t.Parallel()
 	row := func(change func(*occurrence.OccurrenceRow)) string {
 		o := &occurrence.OccurrenceRow{ID: uuid.New(), Source: "ghcn", Kind: "station_day", SourceEventID: "Seattle/2026-01-02"}

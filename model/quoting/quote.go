@@ -64,7 +64,11 @@ func (s *Service) Create(ctx context.Context, caller actor.Actor, in Request) (*
 	if err := s.Authorize(ctx, caller, actor.ScopeQuotesWrite); err != nil {
 		return nil, err
 	}
-	p, err := s.checkQuoteRequest(ctx, caller, in)
+	history, err := catalog.LoadHistory(ctx, s.Store)
+	if err != nil {
+		return nil, err
+	}
+	p, err := s.checkQuoteRequest(ctx, caller, in, history)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +82,7 @@ func (s *Service) Create(ctx context.Context, caller actor.Actor, in Request) (*
 		// Pricing runs inside the transaction, so that a repeated request gets its
 		// first response although its cover could not start any more, and so that the
 		// clock is read once.
-		row, err := priceQuote(tx, p, in, terms, s.history)
+		row, err := priceQuote(tx, p, in, terms, history)
 		if err != nil {
 			return err
 		}
@@ -100,7 +104,7 @@ func (s *Service) Create(ctx context.Context, caller actor.Actor, in Request) (*
 // one is invalid, the context is validated too, as far as it and its product are known,
 // to report all errors at once. An unknown product has its own error code if it is the
 // only error.
-func (s *Service) checkQuoteRequest(ctx context.Context, actor actor.Actor, in Request) (*product.Product, error) {
+func (s *Service) checkQuoteRequest(ctx context.Context, actor actor.Actor, in Request, history *hazard.History) (*product.Product, error) {
 	v := apperr.NewValidator(ctx)
 	if v.IsParsed("/context") {
 		if err := checkContextPartner(actor, in.Context); err != nil {
@@ -124,7 +128,7 @@ func (s *Service) checkQuoteRequest(ctx context.Context, actor actor.Actor, in R
 		if err != nil {
 			return nil, store.TranslateError(fmt.Errorf("read clock: %w", err))
 		}
-		requireContext(v, p, in.Context, now, s.history)
+		requireContext(v, p, in.Context, now, history)
 	}
 	return p, v.Err()
 }

@@ -10,6 +10,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
+	"parapet/model/quoting/catalog"
 	"parapet/model/quoting/pricing"
 	"parapet/model/wire"
 )
@@ -22,17 +23,21 @@ func (s *Service) GetBasis(ctx context.Context, actor actor.Actor, quote string,
 	if err != nil {
 		return nil, err
 	}
-	return s.WeighedEvents(actor, record, in)
+	return s.WeighedEvents(ctx, actor, record, in)
 }
 
 // WeighedEvents is GetBasis for a loaded quote. It recomputes the events from the
 // data, which never changes, so a cursor is a position in the list.
-func (s *Service) WeighedEvents(actor actor.Actor, quote *wire.Quote, in store.PageRequest) (*store.Page[pricing.WeighedEvent], error) {
+func (s *Service) WeighedEvents(ctx context.Context, actor actor.Actor, quote *wire.Quote, in store.PageRequest) (*store.Page[pricing.WeighedEvent], error) {
 	p, err := s.ParsePage(actor, in, "basis of "+quote.ID)
 	if err != nil {
 		return nil, err
 	}
-	events, err := pricing.ReweighEvents(quote.Cover, quote.Basis, quote.History, s.history)
+	history, err := catalog.LoadHistoryOf(ctx, s.Store, quote.Basis.DatasetDigest)
+	if err != nil {
+		return nil, err
+	}
+	events, err := pricing.ReweighEvents(quote.Cover, quote.Basis, quote.History, history)
 	if other := (*pricing.OtherBasis)(nil); errors.As(err, &other) {
 		return nil, apperr.Fail(apperr.CodeStateConflict, "The events cannot be weighed again: %s. The sums in the quote's basis do not change; create a new quote to see its events.", other)
 	}

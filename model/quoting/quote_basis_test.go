@@ -78,7 +78,7 @@ func TestQuoteOfAnotherEditionKeepsItsSums(t *testing.T) {
 				_, err = b.Service.Quotes.GetBasis(t.Context(), b.Acme, quote.ID, store.PageRequest{})
 				require.Equal(t, apperr.CodeStateConflict, modeltest.DomainError(t, err).Code)
 				require.ErrorContains(t, err, name)
-				require.ErrorContains(t, err, "this release has formula 2 and "+quote.Basis.DatasetDigest)
+				require.ErrorContains(t, err, "what is known here is formula 2 and "+quote.Basis.DatasetDigest)
 				read, err := b.Service.Quotes.Get(t.Context(), b.Acme, quote.ID)
 				require.NoError(t, err)
 				require.Equal(t, quote.Price, read.Price)

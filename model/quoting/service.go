@@ -1,18 +1,9 @@
 package quoting
 
-import (
-	"parapet/model/hazard"
-	"parapet/model/kernel/store"
-)
+import "parapet/model/kernel/store"
 
 // Service prices and reads quotes. It may be used concurrently.
-type Service struct {
-	*store.Store
-
-	history *hazard.History
-}
+type Service struct{ *store.Store }
 
 // New returns the operations on a database.
-func New(s *store.Store, history *hazard.History) *Service {
-	return &Service{Store: s, history: history}
-}
+func New(s *store.Store) *Service { return &Service{Store: s} }

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 
+	"parapet/model/hazard"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -24,7 +25,11 @@ func (s *Service) Publish(ctx context.Context, caller actor.Actor, document []by
 	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, false, err
 	}
-	parsed, fields := s.parsePublishable(document)
+	history, err := s.loadFullHistory(ctx)
+	if err != nil {
+		return nil, false, err
+	}
+	parsed, fields := parsePublishable(document, history)
 	if len(fields) > 0 {
 		return nil, false, apperr.Invalid(fields...)
 	}
@@ -53,13 +58,13 @@ func (s *Service) Publish(ctx context.Context, caller actor.Actor, document []by
 
 // parsePublishable parses a document and validates all it claims, including its worked
 // examples.
-func (s *Service) parsePublishable(document []byte) (*product.Product, []apperr.FieldError) {
+func parsePublishable(document []byte, history *hazard.History) (*product.Product, []apperr.FieldError) {
 	if len(document) > maxDocumentSize {
 		return nil, []apperr.FieldError{apperr.NewFieldError("/document", "length", fmt.Sprintf("Use at most %d bytes.", maxDocumentSize))}
 	}
 	parsed, err := product.Parse(document)
 	if err == nil {
-		err = parsed.Check(s.history)
+		err = parsed.Check(history)
 	}
 	var invalid *product.DocumentError
 	switch {

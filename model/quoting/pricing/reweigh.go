@@ -22,7 +22,7 @@ type BasisVersion struct {
 
 // Error describes both versions.
 func (e *OtherBasis) Error() string {
-	return fmt.Sprintf("the price rests on formula %d and data with the digest %s; this release has formula %d and %s",
+	return fmt.Sprintf("the price rests on formula %d and data with the digest %s; what is known here is formula %d and %s",
 		e.Priced.Formula, e.Priced.Digest, e.Shipped.Formula, e.Shipped.Digest)
 }
 

@@ -29,8 +29,10 @@ type stationHistory struct {
 // again. Products have few definitions; quotes cannot add one.
 var stationHistories sync.Map // stationKey to *stationHistory
 
+// stationKey names the data set by its digest, so that histories that share it share the
+// cache; data without a digest is named by its history.
 type stationKey struct {
-	history             *hazard.History
+	data                any
 	station, definition string
 }
 
@@ -42,6 +44,9 @@ func loadStation(c *trigger.Cover, h *hazard.History) *stationHistory {
 	}
 	definition := c.Trigger.Definition()
 	key := stationKey{h, station.Name, definition.String()}
+	if digest := h.RainData().Digest; digest != "" {
+		key.data = digest
+	}
 	if known, ok := stationHistories.Load(key); ok {
 		return known.(*stationHistory) //nolint:forcetypeassert // the only type that is stored
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
@@ -145,9 +146,7 @@ func (p *Product) checkCurrencies() (wrong []Field) {
 // checkDefaults prices a context with only a partner. The cover must equal the
 // document's own: the defaults of the schema and the payout must agree.
 func (p *Product) checkDefaults(h *hazard.History) []Field {
-	var context objectWriter
-	context.addMember("partner", jsontext.Value(`"`+examplePartner+`"`))
-	quoted, err := p.Price(context.toJSON(), exampleStart, h)
+	quoted, err := p.priceDefaults(exampleStart, h)
 	if err != nil {
 		return []Field{newDocumentFault("/context", "the defaults cannot be priced: %v", err)}
 	}
@@ -161,6 +160,18 @@ func (p *Product) checkDefaults(h *hazard.History) []Field {
 		wrong = append(wrong, newDocumentFault("/context", "the defaults differ from the document's trigger or payout"))
 	}
 	return wrong
+}
+
+func (p *Product) priceDefaults(asOf time.Time, h *hazard.History) (QuoteResult, error) {
+	var context objectWriter
+	context.addMember("partner", jsontext.Value(`"`+examplePartner+`"`))
+	return p.Price(context.toJSON(), asOf, h)
+}
+
+// DefaultPremium returns the premium of a context with only a partner.
+func (p *Product) DefaultPremium(asOf time.Time, h *hazard.History) (money.Money, error) {
+	quoted, err := p.priceDefaults(asOf, h)
+	return quoted.Price.Premium, err
 }
 
 // equalAsJSON compares the JSON of two terms.

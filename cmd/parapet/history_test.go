@@ -1,0 +1,75 @@
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/modeltest"
+)
+
+func TestHistoryIsLoadedListedAndExported(t *testing.T) {
+	t.Parallel()
+	w := newTestStack(t)
+	client := w.seedClients()[2]
+	run := func(args ...string) (string, error) {
+		var out bytes.Buffer
+		err := runCommand(t.Context(), append([]string{"history"}, append(args, "--server", w.info.BaseURL, "--client-id", client.ID, "--client-secret", client.Secret)...), &out)
+		return out.String(), err
+	}
+	folder := t.TempDir()
+	file, reason := filepath.Join(folder, "quakes.csv"), filepath.Join(folder, "reason")
+	require.NoError(t, os.WriteFile(file, modeltest.QuakeHistory(2), 0o600))
+	require.NoError(t, os.WriteFile(reason, []byte("New events.\n"), 0o600))
+	trial, err := run("load", file, "--reason", "@"+reason, "--dry-run")
+	require.NoError(t, err)
+	text, err := run("load", file, "--reason", "@"+reason)
+	require.NoError(t, err)
+	var loaded struct {
+		PriceHistory struct {
+			Digest  string
+			Version int
+		}
+	}
+	require.NoError(t, json.Unmarshal([]byte(text), &loaded))
+	require.Equal(t, 1, loaded.PriceHistory.Version)
+	require.Contains(t, trial, loaded.PriceHistory.Digest)
+	list, err := run("list", "--output", "table")
+	require.NoError(t, err)
+	require.Regexp(t, `EARTHQUAKES +1 +Some earthquakes`, list)
+	exported, err := run("export", loaded.PriceHistory.Digest)
+	require.NoError(t, err)
+	require.Equal(t, string(modeltest.QuakeHistory(2)), exported)
+
+	quote := w.callAs(t, "acme", "POST", "/v1/quotes", `{"product": "quake-circle", "context": {"partner": "acme"}}`, 201)
+	require.Equal(t, loaded.PriceHistory.Digest, quote["basis"].(map[string]any)["dataset_digest"])
+	save := func(name, path string) string {
+		_, record := w.sendRequest(t, w.tokenOf(t, "acme"), "GET", path, "")
+		text, err := json.Marshal(record)
+		require.NoError(t, err)
+		path = filepath.Join(folder, name)
+		require.NoError(t, os.WriteFile(path, text, 0o600))
+		return path
+	}
+	receipt := save("receipt.json", "/v1/quotes/"+quote["id"].(string)+"/receipt")
+	keys := save("keys.json", "/.well-known/parapet-receipt-keys.json")
+	out, err := verifyReceipt(receipt, "--keys", keys)
+	require.Equal(t, exitNotChecked, exitCode(err), out)
+	out, err = verifyReceipt(receipt, "--keys", keys, "--history", file)
+	require.NoError(t, err, out)
+	_, err = verifyReceipt(receipt, "--keys", keys, "--history", reason)
+	require.ErrorContains(t, err, `line 1: the line "# data_set: …" is missing`)
+
+	require.NoError(t, os.WriteFile(file, append(modeltest.QuakeHistory(500), "today,1,2,6,,x\n"...), 0o600))
+	_, err = run("load", file, "--reason", "r")
+	require.ErrorContains(t, err, `"today" is not a time`)
+	require.Equal(t, exitRefused, exitCode(err))
+	for _, wrong := range [][]string{{"load"}, {"load", file}, {"load", file + ".missing", "--reason", "r"}, {"list", "x"}, {"export"}} {
+		_, err = run(wrong...)
+		require.Equal(t, exitUsage, exitCode(err), wrong)
+	}
+}
