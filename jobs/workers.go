@@ -114,6 +114,9 @@ type Config struct {
 	// SettleAfter is how long after a payment the simulator reports it on rehearsal servers;
 	// 0: the report of its day does.
 	SettleAfter time.Duration
+	// KeepIndexes leaves the indexes of the queue as they are: the database's role does not
+	// own them, so River cannot rebuild them at night. See OwnsTables.
+	KeepIndexes bool
 	// ObserveJob is called for every attempt with the outcome done, later or failed; nil
 	// is allowed.
 	ObserveJob func(kind, outcome string, took time.Duration)
@@ -146,8 +149,13 @@ func NewWorkers(c Config) (*Workers, error) {
 }
 
 func (c Config) riverConfig() *river.Config {
+	reindexed := river.ReindexerIndexNamesDefault()
+	if c.KeepIndexes {
+		reindexed = []string{}
+	}
 	return &river.Config{
-		Schema: Schema, Logger: slog.New(warningHandler{c.Log.Handler()}), Workers: c.registerWorkers(), PeriodicJobs: c.periodicJobs(), Queues: queues,
+		ReindexerIndexNames: reindexed,
+		Schema:              Schema, Logger: slog.New(warningHandler{c.Log.Handler()}), Workers: c.registerWorkers(), PeriodicJobs: c.periodicJobs(), Queues: queues,
 		// A fetch takes as many jobs as there are idle workers. FetchCooldown is the
 		// minimum time between two fetches; when it exceeds the duration of jobs, it
 		// limits throughput.

@@ -94,7 +94,7 @@ func newApp(ctx context.Context, s settings, keys seal.Keys, log *slog.Logger) (
 	a.metrics = newMetrics(a.service, a.riverPool, log)
 	a.metrics.registry.MustRegister(replicaCollector{a.db.Replicas})
 	a.metrics.registerWaiters(a.waiters)
-	if err := a.wireWorkers(); err != nil {
+	if err := a.wireWorkers(ctx); err != nil {
 		return a, err
 	}
 	if err := a.openOperatorUI(queue, keys); err != nil {
@@ -108,7 +108,7 @@ func (a *app) webhookRules() webhooks.Config {
 	return webhooks.Config{TargetProblem: a.egressGuard.CheckURL, DelayDivisor: a.settings.DelayDivisor}
 }
 
-func (a *app) wireWorkers() error {
+func (a *app) wireWorkers(ctx context.Context) error {
 	payment, err := a.openRail()
 	if err != nil {
 		return err
@@ -118,8 +118,13 @@ func (a *app) wireWorkers() error {
 	if err != nil {
 		return err
 	}
+	owns, err := jobs.OwnsTables(ctx, a.riverPool)
+	if err != nil {
+		return err
+	}
 	a.workers, err = jobs.NewWorkers(jobs.Config{
-		Pool: a.riverPool, Service: a.service, Rail: payment, RailRate: a.settings.RailRate, FileInterval: a.settings.RailFilesEvery,
+		KeepIndexes: !owns,
+		Pool:        a.riverPool, Service: a.service, Rail: payment, RailRate: a.settings.RailRate, FileInterval: a.settings.RailFilesEvery,
 		Feeds: feeds, SettleAfter: a.settings.SettlesAfter, Fetch: &fetch.Fetcher{Client: a.egressGuard.Client(fetch.FetchTimeout, egress.FollowRedirects)}, Log: a.log,
 		Sender: &webhook.Sender{Client: a.egressGuard.Client(webhook.Timeout), Now: time.Now}, ObserveJob: a.metrics.observeJob, Tracer: a.tracer,
 	})

@@ -12,9 +12,11 @@ import (
 	"github.com/go-json-experiment/json"
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/devpg"
+	"parapet/jobs"
 	"parapet/model/modeltest"
 )
 
@@ -111,6 +113,16 @@ func TestServiceRunsWithALimitedRole(t *testing.T) {
 	defer func() { _ = service.Close(context.Background()) }()
 	_, err = service.Exec(t.Context(), "select analyze_partitioned('events')")
 	require.NoError(t, err)
+	for address, want := range map[string]bool{r.owner: true, r.service: false} {
+		pool, err := pgxpool.New(t.Context(), address)
+		require.NoError(t, err)
+		owns, err := jobs.OwnsTables(t.Context(), pool)
+		pool.Close()
+		require.NoError(t, err)
+		require.Equal(t, want, owns, "only the owner's server lets River rebuild its indexes at night")
+	}
+	_, err = service.Exec(t.Context(), "reindex index river.river_job_args_index")
+	require.ErrorContains(t, err, "must be owner")
 	for sql, says := range map[string]string{
 		"select analyze_partitioned('claims')":                                          "is no partitioned table of ours",
 		"alter table ledger_entries disable trigger all":                                "must be owner",
