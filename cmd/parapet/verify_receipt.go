@@ -22,25 +22,32 @@ var errNotChecked = errors.New("right as far as it was checked")
 
 // newVerifyReceiptCommand verifies a receipt without network, database or settings.
 func newVerifyReceiptCommand() *cobra.Command {
-	var keys, pin, history string
+	var in receiptCheck
 	cmd := &cobra.Command{
-		Use: "verify RECEIPT.json", Example: "  parapet verify receipt.json",
+		Use: "verify RECEIPT.json", Example: "  parapet verify receipt.json --keys keys.json\n  parapet verify receipt.json --pin THUMBPRINT --output json",
 		Short: "compute a receipt of a quote or claim again, offline", Args: cobra.ArbitraryArgs,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) != 1 || (keys == "") == (pin == "") {
+			if len(args) != 1 || (in.keys == "") == (in.pin == "") {
 				return usageError{errors.New("use: parapet verify receipt.json --keys FILE, or --pin THUMBPRINT")}
 			}
-			return runVerifyReceipt(args[0], keys, pin, history, cmd.OutOrStdout())
+			return in.run(args[0], cmd.OutOrStdout())
 		},
 	}
-	cmd.Flags().StringVar(&keys, "keys", "", "`FILE` with the server's keys, from /.well-known/parapet-receipt-keys.json")
-	cmd.Flags().StringVar(&pin, "pin", "", "`THUMBPRINT` (RFC 7638) of the one key that is trusted")
-	cmd.Flags().StringVar(&history, "history", "", "`FILE` of the price history whose digest the receipt names, from parapet history export (default: that of this release)")
+	cmd.Flags().StringVar(&in.keys, "keys", "", "`FILE` with the server's keys, from /.well-known/parapet-receipt-keys.json")
+	cmd.Flags().StringVar(&in.pin, "pin", "", "`THUMBPRINT` (RFC 7638) of the one key that is trusted")
+	cmd.Flags().StringVar(&in.history, "history", "", "`FILE` of the price history whose digest the receipt names, from parapet history export (default: that of this release)")
+	in.format.addFlag(cmd)
 	return cmd
 }
 
-func runVerifyReceipt(file, keys, pin, historyFile string, out io.Writer) error {
-	trust, err := readTrust(keys, pin)
+// receiptCheck are the flags of verify.
+type receiptCheck struct {
+	keys, pin, history string
+	format             outputFormat
+}
+
+func (in *receiptCheck) run(file string, out io.Writer) error {
+	trust, err := readTrust(in.keys, in.pin)
 	if err != nil {
 		return err
 	}
@@ -48,13 +55,16 @@ func runVerifyReceipt(file, keys, pin, historyFile string, out io.Writer) error 
 	if err != nil {
 		return err
 	}
-	history, err := readHistory(historyFile)
+	history, err := readHistory(in.history)
 	if err != nil {
 		return err
 	}
 	report, err := receipt.Verify(text, trust, receipt.Data{History: history, ParseRecord: feed.ParseRecord})
 	if err != nil {
 		return fmt.Errorf("%s proves nothing: %w", file, err)
+	}
+	if in.format == formatJSON {
+		return errors.Join(printJSON(out, report), reportError(report))
 	}
 	return printReport(out, report)
 }
@@ -88,8 +98,7 @@ func readTrust(keys, pin string) (receipt.Trust, error) {
 	return receipt.Trust{Keys: set}, err
 }
 
-// printReport prints what was verified and returns the error that the exit code follows
-// from.
+// printReport prints what was verified and returns reportError.
 func printReport(out io.Writer, r *receipt.Report) error {
 	status := r.KeyStatus
 	if status == "" {
@@ -106,6 +115,11 @@ func printReport(out io.Writer, r *receipt.Report) error {
 	for _, d := range r.Differences {
 		_, _ = fmt.Fprintf(out, "DIFFERENT %s: it states %s, computed is %s\n", d.Pointer, orNothing(d.Stated), orNothing(d.Computed))
 	}
+	return reportError(r)
+}
+
+// reportError returns the error that the exit code follows from.
+func reportError(r *receipt.Report) error {
 	switch {
 	case len(r.Differences) > 0:
 		return fmt.Errorf("%d values are not what the terms and the readings give", len(r.Differences))

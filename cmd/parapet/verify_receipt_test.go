@@ -45,6 +45,12 @@ func TestVerifyReceiptOffline(t *testing.T) {
 		require.NoError(t, err, out)
 		require.Contains(t, out, "receipt of the claim "+claim.ID)
 	}
+	out, err := verifyReceipt(file, "--keys", keys, "--output", "json")
+	require.NoError(t, err)
+	var report receipt.Report
+	require.NoError(t, json.Unmarshal([]byte(out), &report))
+	require.Equal(t, claim.ID, report.ID)
+	require.Positive(t, report.Checked)
 
 	changed := *signed
 	changed.Payload = bytes.Replace(signed.Payload, []byte(`"decided_by":"system"`), []byte(`"decided_by":"operator"`), 1)
@@ -56,7 +62,7 @@ func TestVerifyReceiptOffline(t *testing.T) {
 	require.NotEqual(t, string(signed.Payload), payload)
 	again, err := modeltest.ReceiptKeys().Sign(rawJSON(payload))
 	require.NoError(t, err)
-	out, err := verifyReceipt(save("again.json", again), "--keys", keys)
+	out, err = verifyReceipt(save("again.json", again), "--keys", keys)
 	require.ErrorContains(t, err, "values are not what the terms and the readings give")
 	require.Contains(t, out, "DIFFERENT /parts/0/determination/hashed/determination/factor: it states \"0.3\", computed is \"0.2\"")
 
