@@ -7,43 +7,31 @@ package graph
 
 import (
 	"context"
-	"fmt"
 
-	"parapet/graph/generated"
 	"parapet/graph/node"
 	"parapet/model/wire"
 )
 
 func (r *mutationResolver) LoadPriceHistory(ctx context.Context, input node.LoadPriceHistoryInput) (*node.LoadPriceHistoryPayload, error) {
-	panic(fmt.Errorf("not implemented: LoadPriceHistory - loadPriceHistory"))
+	return readerFrom(ctx).LoadPriceHistory(ctx, input)
 }
 
 func (r *mutationResolver) RetirePriceHistory(ctx context.Context, input node.RetirePriceHistoryInput) (*node.RetirePriceHistoryPayload, error) {
-	panic(fmt.Errorf("not implemented: RetirePriceHistory - retirePriceHistory"))
+	return readerFrom(ctx).RetirePriceHistory(ctx, input)
 }
 
 func (r *mutationResolver) RegisterStation(ctx context.Context, input node.RegisterStationInput) (*node.RegisterStationPayload, error) {
-	panic(fmt.Errorf("not implemented: RegisterStation - registerStation"))
+	return readerFrom(ctx).RegisterStation(ctx, input)
 }
 
 func (r *queryResolver) PriceHistories(ctx context.Context) ([]*wire.PriceHistory, error) {
-	panic(fmt.Errorf("not implemented: PriceHistories - priceHistories"))
+	return readerFrom(ctx).PriceHistories(ctx)
 }
 
 func (r *queryResolver) PriceHistoryFile(ctx context.Context, digest string) (*string, error) {
-	panic(fmt.Errorf("not implemented: PriceHistoryFile - priceHistoryFile"))
+	return readerFrom(ctx).PriceHistoryFile(ctx, digest)
 }
 
 func (r *queryResolver) Stations(ctx context.Context, first *int, after *string) (*node.Connection[*wire.Station], error) {
-	panic(fmt.Errorf("not implemented: Stations - stations"))
+	return readerFrom(ctx).Stations(ctx, first, after)
 }
-
-func (r *retirePriceHistoryInputResolver) DataSet(ctx context.Context, obj *node.RetirePriceHistoryInput, data string) error {
-	panic(fmt.Errorf("not implemented: DataSet - dataSet"))
-}
-
-func (r *resolver) RetirePriceHistoryInput() generated.RetirePriceHistoryInputResolver {
-	return &retirePriceHistoryInputResolver{r}
-}
-
-type retirePriceHistoryInputResolver struct{ *resolver }

@@ -10,7 +10,7 @@ import (
 	"parapet/rest"
 )
 
-// A client that is told to wait and comes back later is noted; one that comes back too early
+// A client that gets a Retry-After and comes back later is noted; one that comes back too early
 // is not, even if its next request succeeds.
 func TestChecklistNotesAClientThatWaits(t *testing.T) {
 	t.Parallel()

@@ -24,6 +24,7 @@ const (
 	groupServer  = "server"
 	groupOperate = "operate"
 	groupProve   = "prove"
+	groupHelp    = "help"
 )
 
 // newRootCommand returns the command line; results are written to out.
@@ -60,6 +61,9 @@ func newRootCommand(out io.Writer) *cobra.Command {
 			root.AddCommand(command)
 		}
 	}
+	root.AddGroup(&cobra.Group{ID: groupHelp, Title: "Learn the command line:"})
+	root.SetHelpCommandGroupID(groupHelp)
+	root.SetCompletionCommandGroupID(groupHelp)
 	return root
 }
 

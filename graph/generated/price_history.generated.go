@@ -21,10 +21,6 @@ import (
 
 // region    ************************** generated!.gotpl **************************
 
-type RetirePriceHistoryInputResolver interface {
-	DataSet(ctx context.Context, obj *node.RetirePriceHistoryInput, data string) error
-}
-
 // endregion ************************** generated!.gotpl **************************
 
 // region    ***************************** args.gotpl *****************************
@@ -1102,9 +1098,7 @@ func (ec *executionContext) unmarshalInputRetirePriceHistoryInput(ctx context.Co
 			if err != nil {
 				return it, err
 			}
-			if err = ec.Resolvers.RetirePriceHistoryInput().DataSet(ctx, &it, data); err != nil {
-				return it, err
-			}
+			it.DataSet = data
 		case "version":
 			ctx := graphql.WithPathContext(ctx, graphql.NewPathWithField("version"))
 			data, err := ec.unmarshalNInt2int(ctx, v)

@@ -32,7 +32,6 @@ type ResolverRoot interface {
 	Mutation() MutationResolver
 	Query() QueryResolver
 	Subscription() SubscriptionResolver
-	RetirePriceHistoryInput() RetirePriceHistoryInputResolver
 }
 
 type DirectiveRoot struct {
@@ -13010,7 +13009,7 @@ type Inbox {
   failingEndpoints: Int!
   "Whether releases are stopped: 0 or 1; see releaseStops."
   releaseStops: Int!
-  "Invariants with violations that nobody acknowledged: invariants."
+  "Invariants with violations that no operator acknowledged: invariants."
   violatedInvariants: Int!
   "Enabled sources whose feed cannot be read: sources with outageSince."
   staleSources: Int!
@@ -15969,8 +15968,11 @@ extend type Mutation {
 
 "A part of the price history."
 enum PriceDataSet {
+  "Earthquakes of the whole world."
   EARTHQUAKES
+  "Tropical cyclones of the Atlantic."
   STORMS
+  "Daily precipitation, temperature and wind at stations."
   STATION_DAYS
 }
 

@@ -11,8 +11,12 @@ import (
 )
 
 // PriceHistories lists the editions of the price history.
-func (r *Reader) PriceHistories(ctx context.Context) ([]wire.PriceHistory, error) {
-	return r.Service.Products.PriceHistories(ctx, r.Actor)
+func (r *Reader) PriceHistories(ctx context.Context) (all []*wire.PriceHistory, err error) {
+	list, err := r.Service.Products.PriceHistories(ctx, r.Actor)
+	for i := range list {
+		all = append(all, &list[i])
+	}
+	return all, err
 }
 
 // PriceHistoryFile returns a file of the price history.

@@ -71,7 +71,7 @@ func (s *Service) PriceHistoryFile(ctx context.Context, caller actor.Actor, dige
 
 // RetireHistoryRequest names an edition that new quotes must not use any more.
 type RetireHistoryRequest struct {
-	DataSet hazard.DataSet
+	DataSet string
 	Version int
 	Reason  string // private
 }
@@ -89,7 +89,7 @@ func (s *Service) RetirePriceHistory(ctx context.Context, caller actor.Actor, in
 		return nil, err
 	}
 	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
-		row := &priceHistoryRow{DataSet: in.DataSet, Version: in.Version}
+		row := &priceHistoryRow{DataSet: hazard.DataSet(in.DataSet), Version: in.Version}
 		err := tx.NewUpdate().Model(row).Set("retired_at = coalesce(retired_at, ?)", tx.Now).WherePK().
 			Returning("name, digest, first_year, last_year, rows, created_at, retired_at").Scan(ctx)
 		if store.IsNoRows(err) {

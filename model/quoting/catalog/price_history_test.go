@@ -62,7 +62,7 @@ func TestLoadedHistoryPricesNewQuotes(t *testing.T) {
 	}
 	require.Equal(t, 1, loadHistory(t, b, file, false).PriceHistory.Version, "it is in use already")
 
-	retired, err := b.Service.Products.RetirePriceHistory(t.Context(), b.Operator, catalog.RetireHistoryRequest{DataSet: hazard.EarthquakeSet, Version: 1, Reason: "Half of it is missing."})
+	retired, err := b.Service.Products.RetirePriceHistory(t.Context(), b.Operator, catalog.RetireHistoryRequest{DataSet: string(hazard.EarthquakeSet), Version: 1, Reason: "Half of it is missing."})
 	require.NoError(t, err)
 	require.NotNil(t, retired.RetiredAt)
 	require.Equal(t, shipped.Basis.DatasetDigest, b.Quote("quake-circle", nil).Basis.DatasetDigest)
@@ -127,7 +127,7 @@ func TestFaultyHistoryIsRefused(t *testing.T) {
 	_, err := b.Service.Products.LoadPriceHistory(t.Context(), b.Acme, catalog.LoadHistoryRequest{Content: bytes.NewReader(good), Reason: "r"})
 	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
 	retire := func(set hazard.DataSet, version int) error {
-		_, err := b.Service.Products.RetirePriceHistory(t.Context(), b.Operator, catalog.RetireHistoryRequest{DataSet: set, Version: version, Reason: "r"})
+		_, err := b.Service.Products.RetirePriceHistory(t.Context(), b.Operator, catalog.RetireHistoryRequest{DataSet: string(set), Version: version, Reason: "r"})
 		return err
 	}
 	require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(retire(hazard.EarthquakeSet, 1)))
