@@ -260,7 +260,7 @@ func TestResetEndsOpenRecords(t *testing.T) {
 	_, _, err := s.Service.Occurrences.RecordObservation(t.Context(), s.Acme, day, true)
 	require.NoError(t, err)
 	s.awaitRun(s.Service.Sandbox.Replay(t.Context(), s.Acme, sandbox.ReplayRequest{Event: new("us1000chhc")}))
-	claim := s.OnlyClaim(policy)
+	claim, before := s.OnlyClaim(policy), s.CountRows()
 	done := s.awaitRun(s.Service.Sandbox.Reset(t.Context(), s.Acme))
 	require.Equal(t, "done", done.Status, "%v", done.Error)
 	require.Equal(t, wire.SandboxReset{PayoutsCancelled: 1, PoliciesCancelled: 1, QuotesExpired: 1, ObservationsRetracted: 2}, *done.Reset)
@@ -271,6 +271,11 @@ func TestResetEndsOpenRecords(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, "expired", ended.Status)
 	require.Equal(t, "active", s.ActingAs(s.Globex).Policy(theirs.ID).Status)
+	after := s.CountRows()
+	for table, count := range before {
+		require.GreaterOrEqual(t, after[table], count, "%s: nothing is deleted", table)
+	}
+	require.Greater(t, after["events"], before["events"], "sequences go on")
 	again, created, err := s.Service.Occurrences.RecordObservation(t.Context(), s.Acme, day, true)
 	require.NoError(t, err)
 	require.True(t, created, "the same day is rehearsed again")
