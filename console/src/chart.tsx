@@ -20,8 +20,8 @@ export default function Chart({ points }: { points: readonly Point[] }) {
 		};
 		const plot = new uPlot({
 			width: element.clientWidth, height: 200, padding: [12, 4, 0, 0], cursor: { y: false }, legend: { show: false }, hooks: { setCursor: [(u) => describe(u.cursor.idx)] },
-			scales: { x: { range: (_u, from, to) => [from - 43_200, to + 43_200] }, count: { range: (_u, _min, max) => [0, Math.max(4, max)] }, money: { range: (_u, _min, max) => [0, Math.max(1, max) * 1.1] } },
-			axes: [{ ...axis, values: (_u, all) => all.map((v) => dayMonth(v * 1000)) }, { ...axis, scale: "count", size: 36, incrs: [1, 2, 5, 10, 20, 50, 100, 1000, 10000] }, { ...axis, scale: "money", side: 1, size: 58, grid: { show: false }, values: (_u, all) => all.map(compact) }],
+			scales: { x: { range: (_u, from, to) => [from - 43_200, to + 43_200] }, count: { range: (_u, _min, max) => [0, Math.max(4, max)] }, money: { range: (_u, _min, max) => [0, Math.max(100, max) * 1.1] } },
+			axes: [{ ...axis, size: 28, values: (_u, all) => all.map((v) => dayMonth(v * 1000)) }, { ...axis, scale: "count", size: 36, incrs: [1, 2, 5, 10, 20, 50, 100, 1000, 10000] }, { ...axis, scale: "money", side: 1, size: 58, grid: { show: false }, values: (_u, all) => all.map(compact) }],
 			series: [
 				{}, { scale: "count", stroke: color("--accent"), width: 1, fill: color("--accent"), paths: uPlot.paths.bars!({ size: [0.55, 22] }), points: { show: false } }, { scale: "money", stroke: color("--note"), width: 2, points: { show: false } },
 			],

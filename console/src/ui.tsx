@@ -143,6 +143,9 @@ export function Pager({ page, more, onPage }: { page: number; more: boolean; onP
 	);
 }
 
+// metadataRows are the facts that a partner has attached to a record.
+export const metadataRows = (metadata: Record<string, string> | null | undefined) => Object.entries(metadata ?? {}).map(([key, value]): [string, ComponentChildren] => [key, value]);
+
 export function Facts({ rows, class: more = "" }: { rows: ([string, ComponentChildren] | null | false | "" | undefined)[]; class?: string }) {
 	return <dl class={`facts ${more}`}>{rows.map((row) => row && <div key={row[0]}><dt>{row[0]}</dt><dd>{row[1] ?? "–"}</dd></div>)}</dl>;
 }

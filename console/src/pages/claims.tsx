@@ -7,7 +7,7 @@ import { type Viewer } from "../shell";
 import { t } from "../texts";
 import { Timeline } from "../timeline";
 import { AccountForm } from "../account";
-import { Act, Area, Card, Errors, Facts, Field, Id, List, Load, Money, Note, Page, Status, Table, useDraft, When } from "../ui";
+import { Act, Area, Card, Errors, Facts, Field, Id, List, Load, metadataRows, Money, Note, Page, Status, Table, useDraft, When } from "../ui";
 
 const listQuery = graphql(`query Claims($after: String, $filter: ClaimFilter) {
 	claims(first: 25, after: $after, filter: $filter) {
@@ -18,7 +18,7 @@ const listQuery = graphql(`query Claims($after: String, $filter: ClaimFilter) {
 
 const oneQuery = graphql(`query Claim($id: ID!) {
 	claim(id: $id) {
-		id version partner partnerReference status origin description policyId openedAt closedAt requestedAmount { amount currency } amount { amount currency }
+		id version partner partnerReference metadata status origin description policyId openedAt closedAt requestedAmount { amount currency } amount { amount currency }
 		policy { productKey limit { amount currency } limitRemaining { amount currency } }
 		occurrence { id source sourceEventId occurredAt }
 		determination { index { value unit } threshold { value unit } occurredAt distanceKm factor amount { amount currency } stage firstDay lastDay sourceVersion receiptHash }
@@ -110,7 +110,7 @@ function Claim({ viewer, id }: { viewer: Viewer; id: string }) {
 										c.occurrence && [t.fields.event, <Link href={`/${operator ? "events" : "map"}/${c.occurrence.id}`}>{c.occurrence.source} {c.occurrence.sourceEventId}</Link>], [t.fields.opened, <When at={c.openedAt} />], c.closedAt && [t.fields.closed, <When at={c.closedAt} />],
 										c.description && [t.fields.description, c.description], c.requestedAmount && [t.claims.requested, money(c.requestedAmount)],
 										c.determination && [t.claims.stage, <><Status code={c.determination.stage} /> {t.claims.revision(c.determination.sourceVersion)}</>], c.determination?.distanceKm != null && [t.fields.distance, `${c.determination.distanceKm.toFixed(1)} km`],
-										c.determination && [t.claims.receiptHash, <code>{c.determination.receiptHash}</code>],
+										c.determination && [t.claims.receiptHash, <code>{c.determination.receiptHash}</code>], ...metadataRows(c.metadata),
 									]} />
 								</Card>
 								{operator && <Actions id={c.id} />}

@@ -1,5 +1,6 @@
-import { Link } from "wouter";
-import { graphql, useRead } from "../api";
+import { Link, useLocation } from "wouter";
+import { graphql, useChange, useRead } from "../api";
+import { config } from "../config";
 import { Curve } from "../curve";
 import { duration, human, money, place } from "../format";
 import { Terms } from "../terms";
@@ -7,9 +8,7 @@ import { Timeline } from "../timeline";
 import { useFilter } from "../filter";
 import { type Viewer } from "../shell";
 import { t } from "../texts";
-import { Act, Card, Choice, Errors, Facts, Id, List, Load, Money, Page, Status, Table, Text, useDraft, When } from "../ui";
-import { useChange } from "../api";
-import { useLocation } from "wouter";
+import { Act, Card, Choice, Errors, Facts, Id, List, Load, metadataRows, Money, Page, Status, Table, Text, useDraft, When } from "../ui";
 
 const listQuery = graphql(`query Policies($after: String, $filter: PolicyFilter) {
 	policies(first: 25, after: $after, filter: $filter) {
@@ -75,7 +74,7 @@ function Policy({ viewer, id }: { viewer: Viewer; id: string }) {
 								<Curve curves={p.cover.payoutCurves} unit={p.cover.trigger.unit} direction={p.cover.trigger.direction} />
 							</Card>
 							<Card title={t.nav.pages.claims}>
-								<Table name={t.nav.pages.claims} rows={p.claims?.nodes ?? []} empty={t.policies.noClaims} columns={[
+								<Table name={t.nav.pages.claims} rows={p.claims?.nodes ?? []} empty={<>{t.policies.noClaims}{config.rehearsal && <p><Link href="/time-machine">{t.policies.tryIt}</Link></p>}</>} columns={[
 									{ title: t.fields.claim, cell: (c) => <Id id={c.id} href={`/claims/${c.id}`} /> }, { title: t.fields.status, cell: (c) => <Status code={c.status} /> },
 									{ title: t.fields.event, cell: (c) => c.occurrence?.sourceEventId ?? human(c.origin) }, { title: t.fields.opened, cell: (c) => <When short at={c.openedAt} /> }, { title: t.fields.amount, cell: (c) => <Money of={c.amount} />, end: true },
 								]} />
@@ -89,7 +88,7 @@ function Policy({ viewer, id }: { viewer: Viewer; id: string }) {
 									[t.fields.waiting, duration(p.cover.waitingPeriod)], [t.policies.reporting, duration(p.cover.reportingWindow)], viewer.kind === "OPERATOR" && [t.fields.partner, p.partner],
 									p.policyholder && [t.fields.holder, [p.policyholder.name, p.policyholder.email, p.policyholder.country].filter(Boolean).join(" · ")],
 									[t.fields.quote, <Id id={p.quoteId} href={`/quotes/${p.quoteId}`} />], [t.fields.account, p.payoutMethods?.nodes.length ? p.payoutMethods.nodes.map((m) => <span key={m.id}>{human(m.type)} ···· {m.display.last4} <Status code={m.status} /></span>) : t.policies.noAccount],
-									[t.policies.termsHash, <code>{p.termsHash}</code>],
+									[t.policies.termsHash, <code>{p.termsHash}</code>], ...metadataRows(p.metadata),
 								]} />
 							</Card>
 							<Card title={t.timeline}><Timeline nodes={p.timeline?.nodes ?? []} /></Card>

@@ -7,7 +7,7 @@ import { type Amount, day, duration, human, majorText, measure, minorDigits, mon
 import { type Viewer } from "../shell";
 import { Terms } from "../terms";
 import { t } from "../texts";
-import { Card, Choice, Errors, Facts, Id, List, Load, Money, Note, Page, Status, Text, useDraft, When } from "../ui";
+import { Card, Choice, Errors, Facts, Id, List, Load, metadataRows, Money, Note, Page, Status, Text, useDraft, When } from "../ui";
 
 const MapView = lazy(() => import("../mapview"));
 
@@ -19,7 +19,7 @@ const productsQuery = graphql(`query QuoteProducts { products(first: 50) { nodes
 
 const oneQuery = graphql(`query Quote($id: ID!) {
 	quote(id: $id) {
-		id partner partnerReference productKey productVersion status createdAt expiresAt policyId context
+		id partner partnerReference metadata productKey productVersion status createdAt expiresAt policyId context
 		price { premium { amount currency } lines { kind amount { amount currency } } rateOnLine }
 		basis { dataset firstYear lastYear years eventsInPlace payingEvents returnPeriodYears attachmentProbability expectedLoss standardDeviation formula }
 		cover { limit { amount currency } startsAt term waitingPeriod reportingWindow place { kind latitude longitude radiusKm west south east north station } trigger { kind index unit direction strict decidesOn maximumDepthKm } payoutCurves { radiusShare points { index before reached } } measurement { sources { source stage } wait challengeWindow } }
@@ -323,7 +323,7 @@ function Quote({ viewer, id }: { viewer: Viewer; id: string }) {
 						<Card title={t.quotes.basis}>
 							<Facts rows={[
 								[t.fields.product, `${q.productKey}, version ${q.productVersion}`], [t.fields.created, <When at={q.createdAt} />], [t.fields.expires, <When at={q.expiresAt} />], viewer.kind === "OPERATOR" && [t.fields.partner, q.partner], [t.quotes.dataset, q.basis.dataset], [t.quotes.observed, `${q.basis.firstYear}–${q.basis.lastYear} (${q.basis.years})`],
-								[t.quotes.inPlace, q.basis.eventsInPlace], [t.quotes.paying, q.basis.payingEvents], [t.quotes.chance, percent(q.basis.attachmentProbability, 2)], [t.quotes.expectedLoss, aYear(q.basis.expectedLoss, q.price.premium.currency)], [t.quotes.deviation, aYear(q.basis.standardDeviation, q.price.premium.currency)],
+								[t.quotes.inPlace, q.basis.eventsInPlace], [t.quotes.paying, q.basis.payingEvents], [t.quotes.chance, percent(q.basis.attachmentProbability, 2)], [t.quotes.expectedLoss, aYear(q.basis.expectedLoss, q.price.premium.currency)], [t.quotes.deviation, aYear(q.basis.standardDeviation, q.price.premium.currency)], ...metadataRows(q.metadata),
 							]} />
 						</Card>
 					</div>
