@@ -2,14 +2,16 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useMemo, useState } from "preact/compat";
 import { useLocation, useSearch } from "wouter";
+import { chosenPartner } from "./store";
 import { t } from "./texts";
 import { Choice, Text } from "./ui";
 
-// useFilter returns the filter, and the bar that edits it. Typed values apply after a short wait.
+// useFilter returns the filter, with the partner whom an operator has chosen, and the bar that edits it. Typed values apply after a short wait.
 export function useFilter(names: string[], options: Record<string, string[]> = {}): [Record<string, any>, ComponentChildren] {
 	const search = useSearch();
 	const [location, go] = useLocation();
 	const asked = useMemo(() => Object.fromEntries([...new URLSearchParams(search)].filter(([name, value]) => names.includes(name) && value !== "")), [search]);
+	const chosen = chosenPartner.use(), fixed = names.includes("partner") && chosen !== "";
 	const [typed, setTyped] = useState<Record<string, string>>(asked);
 	useEffect(() => setTyped(asked), [search]);
 	const apply = (next: Record<string, string>) => {
@@ -23,7 +25,7 @@ export function useFilter(names: string[], options: Record<string, string[]> = {
 	}, [typed]);
 	const bar = (
 		<div class="filters" role="search">
-			{names.map((name) => {
+			{names.filter((name) => !(fixed && name === "partner")).map((name) => {
 				const shared = { label: t.filters[name] ?? name, value: typed[name] ?? "" };
 				return options[name]
 					? <Choice key={name} {...shared} options={options[name]} onValue={(value) => { setTyped({ ...typed, [name]: value }); apply({ ...typed, [name]: value }); }} />
@@ -31,5 +33,5 @@ export function useFilter(names: string[], options: Record<string, string[]> = {
 			})}
 		</div>
 	);
-	return [asked, bar];
+	return [fixed ? { ...asked, partner: chosen } : asked, bar];
 }

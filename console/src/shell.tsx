@@ -6,11 +6,13 @@ import { config } from "./config";
 import { human, zone } from "./format";
 import { phase, problem, signIn, signOut } from "./session";
 import { Search } from "./search";
-import { keptStore, store } from "./store";
+import { chosenPartner, keptStore, store } from "./store";
 import { t } from "./texts";
 import { Note, Page } from "./ui";
 
 const viewerQuery = graphql(`query Viewer { viewer { kind name client partner scopes } }`);
+
+const partnersQuery = graphql(`query PartnerSwitch { partners(first: 100) { nodes { slug name } } }`);
 
 export interface FeedEvent { id: string; sequence: number; type: string; partner: string; occurredAt: string; subject: { type: string; id: string } }
 
@@ -171,6 +173,7 @@ function Items({ kind, here, viewer }: { kind: "partner" | "operator"; here: str
 	return (
 		<>
 			{viewer && <Search />}
+			{kind === "operator" && viewer && <PartnerSwitch />}
 			<nav aria-label={t.menu}>
 				{viewer && groups[kind].map(([title, names]) => (
 					<div key={title}>
@@ -188,5 +191,18 @@ function Items({ kind, here, viewer }: { kind: "partner" | "operator"; here: str
 				</div>
 			</footer>
 		</>
+	);
+}
+
+// PartnerSwitch narrows lists, maps and figures to one partner.
+function PartnerSwitch() {
+	const read = useRead(partnersQuery, {}), chosen = chosenPartner.use();
+	return (
+		<div class="find">
+			<select aria-label={t.fields.partner} value={chosen} onChange={(e) => chosenPartner.set(e.currentTarget.value)}>
+				<option value="">{t.allPartners}</option>
+				{read.data?.partners?.nodes.map((p) => <option key={p.slug} value={p.slug}>{p.name}</option>)}
+			</select>
+		</div>
 	);
 }

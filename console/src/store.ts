@@ -25,6 +25,9 @@ export function store<T>(value: T): Store<T> {
 	};
 }
 
+// chosenPartner is whom an operator looks at; empty: all partners.
+export const chosenPartner = store("");
+
 // A store whose value outlives a reload in this browser; never for tokens or accounts.
 export function keptStore<T extends string>(name: string, value: T): Store<T> {
 	const inner = store((localStorage.getItem(name) as T | null) ?? value);

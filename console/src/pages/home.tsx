@@ -4,13 +4,14 @@ import { graphql, useRead } from "../api";
 import { duration, human, money, number, percent } from "../format";
 import { FeedLine } from "../lines";
 import { feed, live, type Viewer } from "../shell";
+import { chosenPartner } from "../store";
 import { t } from "../texts";
 import { Card, Empty, Load, Page, Status, Table } from "../ui";
 
 const Chart = lazy(() => import("../chart"));
 
-const bookQuery = graphql(`query Home($from: DateTime, $byPartner: [BookDimension!]!) {
-	portfolio(from: $from) {
+const bookQuery = graphql(`query Home($from: DateTime, $partner: String, $byPartner: [BookDimension!]!) {
+	portfolio(from: $from, partner: $partner) {
 		asOf
 		book(by: []) { lines { currency policiesInForce limitAtRisk { amount currency } premiumInForce { amount currency } premiumWritten { amount currency } paid { amount currency } reserved { amount currency } lossRatio } }
 		parts: book(by: $byPartner, first: 12) { lines { product partner currency policiesInForce limitAtRisk { amount currency } premiumInForce { amount currency } lossRatio } }
@@ -26,7 +27,8 @@ const daysBack = (days: number) => new Date(Math.floor(Date.now() / 86_400_000 -
 
 export default function Home({ viewer }: { viewer: Viewer }) {
 	const operator = viewer.kind === "OPERATOR";
-	const read = useRead(bookQuery, { from: daysBack(30), byPartner: operator ? ["PARTNER", "PRODUCT"] : ["PRODUCT"] });
+	const partner = chosenPartner.use();
+	const read = useRead(bookQuery, { from: daysBack(30), ...(partner ? { partner } : {}), byPartner: operator ? ["PARTNER", "PRODUCT"] : ["PRODUCT"] });
 	const events = feed.use(), isLive = live.use();
 	return (
 		<Page title={operator ? t.nav.pages.book : t.home.title} lead={operator ? t.home.operatorLead : t.home.lead} actions={!operator && <Link class="button primary" href="/quotes/new">{t.quotes.new}</Link>}>
@@ -81,7 +83,7 @@ export default function Home({ viewer }: { viewer: Viewer }) {
 								</Card>
 							)}
 						</div>
-						<p class="faint">{t.home.asOf(human(viewer.partner ?? "all partners"))}</p>
+						<p class="faint">{t.home.asOf(human(viewer.partner ?? (partner || "all partners")))}</p>
 					</>
 				)}
 			</Load>

@@ -6,6 +6,7 @@ import { Results } from "../explain";
 import { human, measure, money, number, place, point } from "../format";
 import MapView, { type Area, fitView, lastView, type Mark, type View } from "../mapview";
 import { type Viewer } from "../shell";
+import { chosenPartner } from "../store";
 import { Terms } from "../terms";
 import { t } from "../texts";
 import { Card, Choice, Empty, Facts, Id, Load, Page, Status, When } from "../ui";
@@ -19,7 +20,7 @@ const coversQuery = graphql(`query Covers($box: BoxInput!, $zoom: Int!, $partner
 }`);
 
 const stationProductsQuery = graphql(`query StationProducts { products(first: 100) { nodes { key place trigger { kind } } } }`);
-const stationCoversQuery = graphql(`query StationCovers($product: String!) { policies(first: 50, filter: { status: ACTIVE, product: $product }) { nodes { id partnerReference productKey cover { place { station } trigger { kind } } } } }`);
+const stationCoversQuery = graphql(`query StationCovers($filter: PolicyFilter) { policies(first: 50, filter: $filter) { nodes { id partnerReference productKey cover { place { station } trigger { kind } } } } }`);
 
 const occurrencesQuery = graphql(`query RecentOccurrences($filter: OccurrenceFilter) {
 	occurrences(first: 40, filter: $filter) { nodes { id source sourceEventId kind occurredAt lastAt stage station sandbox location { latitude longitude } mainMeasure { name value unit } } }
@@ -70,25 +71,25 @@ export function useCovers(only = "", partner = ""): { marks: Mark[]; count: numb
 export interface StationCover { id: string; name: string; station: string; kind: string }
 
 // useStations lists covers at stations, which are not on the map.
-export function useStations(): StationCover[] {
+export function useStations(partner = ""): StationCover[] {
 	const products = useRead(stationProductsQuery, {});
 	const [covers, setCovers] = useState<StationCover[]>([]);
 	const now = epoch.use();
 	useEffect(() => {
 		let gone = false;
 		const keys = (products.data?.products?.nodes ?? []).filter((p) => p.place === "STATION").map((p) => p.key);
-		void Promise.all(keys.map((product) => client.query(stationCoversQuery, { product }, { requestPolicy: "network-only" }).toPromise())).then((answers) => {
+		void Promise.all(keys.map((product) => client.query(stationCoversQuery, { filter: { status: "ACTIVE", product, ...(partner ? { partner } : {}) } }, { requestPolicy: "network-only" }).toPromise())).then((answers) => {
 			if (!gone) setCovers(answers.flatMap((a) => (a.data?.policies?.nodes ?? []).map((p) => ({ id: p.id, name: p.partnerReference ?? p.productKey, station: p.cover.place.station ?? "", kind: p.cover.trigger.kind as string }))));
 		});
 		return () => { gone = true; };
-	}, [products.data, now]);
+	}, [products.data, now, partner]);
 	return covers;
 }
 
 export default function MapPage({ viewer, id }: { viewer: Viewer; id?: string }) {
 	const [, go] = useLocation();
 	const [peril, setPeril] = useState("");
-	const covers = useCovers(peril), stations = useStations();
+	const partner = chosenPartner.use(), covers = useCovers(peril, partner), stations = useStations(partner);
 	const occurrences = useRead(occurrencesQuery, { filter: {} });
 	const marks = useMemo(() => {
 		const events = (occurrences.data?.occurrences?.nodes ?? []).flatMap((o): Mark[] => {

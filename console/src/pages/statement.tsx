@@ -3,6 +3,7 @@ import { graphql, useRead } from "../api";
 import { human, number } from "../format";
 import { address } from "../lines";
 import { type Viewer } from "../shell";
+import { chosenPartner } from "../store";
 import { t } from "../texts";
 import { Card, Id, List, Load, Money, Page, Table, Text, When } from "../ui";
 import { save } from "./claims";
@@ -28,7 +29,7 @@ const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 
 
 export default function StatementPage({ viewer }: { viewer: Viewer }) {
 	const operator = viewer.kind === "OPERATOR";
-	const [from, setFrom] = useState(firstOfMonth), [to, setTo] = useState(tomorrow), [partner, setPartner] = useState("");
+	const [from, setFrom] = useState(firstOfMonth), [to, setTo] = useState(tomorrow), partner = chosenPartner.use();
 	const variables = { from: `${from || firstOfMonth()}T00:00:00Z`, to: `${to || tomorrow()}T00:00:00Z`, ...(operator && partner ? { partner } : {}) };
 	const read = useRead(balanceQuery, variables);
 	const [file, setFile] = useState(false);
@@ -42,7 +43,6 @@ export default function StatementPage({ viewer }: { viewer: Viewer }) {
 			<Card>
 				<div class="filters">
 					<Text label={t.fields.from} type="date" value={from} onValue={setFrom} /><Text label={t.fields.to} type="date" value={to} onValue={setTo} hint={t.statement.notIncluded} />
-					{operator && <Text label={t.fields.partner} type="search" value={partner} onValue={setPartner} />}
 				</div>
 				{csv.problem && <p class="error">{csv.problem.message}</p>}
 				<Load from={read}>

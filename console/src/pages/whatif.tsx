@@ -6,6 +6,7 @@ import { Lines, type Line } from "../explain";
 import { money, number, percent } from "../format";
 import MapView from "../mapview";
 import { type Viewer } from "../shell";
+import { chosenPartner } from "../store";
 import { t } from "../texts";
 import { Card, Empty, Errors, Field, Note, Page, Table, Tabs, Text, useDraft } from "../ui";
 import { useCovers, useStations } from "./map";
@@ -54,16 +55,17 @@ function useExposure(occurrence: unknown, partner: string, sumsOnly: boolean) {
 
 const first = {
 	peril: "earthquake", quake: { latitude: 23.9, longitude: 121.6 } as Point, magnitude: "7.0", depth: "10", wind: "120", pressure: "930", track: [{ latitude: 23.5, longitude: -76.5 }, { latitude: 25.4, longitude: -79.6 }, { latitude: 27.8, longitude: -82.4 }] as Point[],
-	station: "", rain: "80", days: "5", warm: "38", partner: "",
+	station: "", rain: "80", days: "5", warm: "38",
 };
 
 export default function WhatIf({ viewer }: { viewer: Viewer }) {
 	const operator = viewer.kind === "OPERATOR";
 	const [d, setD] = useDraft("what-if", first);
-	const covers = useCovers({ earthquake: "EARTHQUAKE", storm: "WINDSTORM" }[d.peril], operator ? d.partner : ""), stationCovers = useStations();
+	const partner = chosenPartner.use(); // a partner's own choice stays empty
+	const covers = useCovers({ earthquake: "EARTHQUAKE", storm: "WINDSTORM" }[d.peril], partner), stationCovers = useStations(partner);
 	const stations = [...new Set(stationCovers.filter((c) => c.kind === (d.peril === "rain" ? "RAINFALL" : "TEMPERATURE")).map((c) => c.station))];
 	const station = d.station || stations[0] || "";
-	const { answer, problem, busy } = useExposure(scenario(d, station), operator ? d.partner : "", covers.all > manyCovers);
+	const { answer, problem, busy } = useExposure(scenario(d, station), partner, covers.all > manyCovers);
 	const set = (more: Partial<typeof d>) => setD({ ...d, ...more });
 	const onMap = d.peril === "earthquake" || d.peril === "storm";
 	return (
@@ -88,7 +90,6 @@ export default function WhatIf({ viewer }: { viewer: Viewer }) {
 							<Slide label={t.whatIf.days} min={1} max={31} step={1} value={d.days} onValue={(days) => set({ days })} />
 							{d.peril === "rain" ? <Slide label={t.whatIf.rainADay} min={0} max={300} step={5} value={d.rain} onValue={(rain) => set({ rain })} /> : <Slide label={t.whatIf.warmest} min={20} max={50} step={0.5} value={d.warm} onValue={(warm) => set({ warm })} />}
 						</>)}
-						{operator && <Text label={t.fields.partner} type="search" value={d.partner} onValue={(partner) => set({ partner })} hint={t.whatIf.allPartners} />}
 						<Errors problem={problem} />
 						{config.rehearsal && !operator && viewer.scopes.includes("claims:write") && <Rehearse draft={d} station={station} />}
 					</Card>
