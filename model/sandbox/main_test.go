@@ -1,0 +1,10 @@
+package sandbox_test
+
+import (
+	"os"
+	"testing"
+
+	"parapet/model/modeltest"
+)
+
+func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
