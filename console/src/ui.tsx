@@ -181,7 +181,12 @@ export const Choice = ({ label, value, onValue, options, hint, error }: { label:
 export function Modal({ title, onClose, children, wide }: { title: string; onClose: () => void; children?: ComponentChildren; wide?: boolean }) {
 	const ref = useRef<HTMLDialogElement>(null);
 	const id = useId();
-	useEffect(() => { if (!ref.current?.open) ref.current?.showModal(); }, []);
+	useEffect(() => {
+		const before = document.activeElement as HTMLElement | null;
+		if (!ref.current?.open) ref.current?.showModal();
+		// The focus goes back to where it was, unless the next page has it.
+		return () => void setTimeout(() => { if (document.activeElement === document.body) before?.focus(); });
+	}, []);
 	return (
 		<dialog ref={ref} aria-labelledby={id} class={wide ? "wide" : ""} onCancel={(e) => { e.preventDefault(); onClose(); }} onClose={onClose}>
 			<header class="card-head"><h2 id={id}>{title}</h2><button class="quiet" aria-label={t.close} onClick={onClose}>✕</button></header>

@@ -304,6 +304,20 @@ await check("the terms of a partner are set", async () => {
 	await olive.press("Cancel", dialog);
 });
 
+await check("an operator looks at one partner", async () => {
+	const partner = olive.page.getByRole("combobox", { name: "Partner", exact: true }).filter({ visible: true });
+	await olive.choose("Policies");
+	await olive.page.getByRole("cell", { name: "acme", exact: true }).first().waitFor();
+	await partner.selectOption("globex");
+	await olive.page.getByText("No policies match.").waitFor();
+	await olive.choose("Portfolio");
+	await olive.page.getByText("No policy is in force yet.").waitFor();
+	await partner.selectOption("acme");
+	await olive.page.getByText(/^Figures of Acme/).waitFor();
+	await partner.selectOption("");
+	await olive.page.getByText(/^Figures of All partners/).waitFor();
+});
+
 await check("releases stop and go on by one switch", async () => {
 	await olive.choose("Release stop");
 	await olive.press("Stop all releases");
@@ -370,9 +384,32 @@ for (const [name, operator, pages] of [["acme", false, partnerPages], ["operator
 	}
 }
 
-await check("the keyboard reaches the content, the menu and the map", async () => {
+await check("the keyboard reaches the content, forms, dialogs and the map", async () => {
+	const key = (name) => page.keyboard.press(name), focused = () => page.evaluate(() => document.activeElement.id || document.activeElement.textContent);
+	await acme.choose("Policies");
+	assert.equal(await focused(), "Policies", "a new page begins at its heading");
+	await page.getByRole("link", { name: "Skip to the content" }).focus();
+	await key("Enter");
+	assert.equal(await focused(), "content");
+	await page.getByRole("link", { name: "Quotes", exact: true }).filter({ visible: true }).focus();
+	await key("Enter");
+	await acme.sees("Quotes");
+	await page.getByRole("link", { name: "New quote" }).first().focus();
+	await key("Enter");
+	await acme.sees("New quote");
+	await page.getByLabel("Your reference", { exact: true }).focus();
+	await page.keyboard.type("by keyboard");
+	await key("Enter");
+	await page.getByRole("button", { name: /^Bind for/ }).first().waitFor();
+	const button = olive.page.getByRole("button", { name: "Register a partner" }), dialog = olive.page.getByRole("dialog");
+	await olive.choose("Partners");
+	await button.focus();
+	await olive.page.keyboard.press("Enter");
+	await dialog.waitFor();
+	await olive.page.keyboard.press("Escape");
+	await dialog.waitFor({ state: "detached" });
+	await olive.page.waitForFunction((element) => element === document.activeElement, await button.elementHandle());
 	await acme.choose("Map");
-	await page.evaluate(() => document.body.focus());
 	await page.locator("canvas").focus();
 	const before = await page.locator("canvas").evaluate((canvas) => canvas.toDataURL().length);
 	await page.keyboard.press("+");
