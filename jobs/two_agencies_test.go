@@ -42,6 +42,8 @@ func TestTwoAgenciesDecideTheOptionalProduct(t *testing.T) {
 		require.Equal(t, status, claim.Status, magnitude)
 		if status == "approved" {
 			require.Equal(t, "usgs", *claim.Determination.Measurement.SelectedSource)
+			require.Len(t, claim.Payouts, 1)
+			require.Equal(t, *claim.Amount, claim.Payouts[0].Amount)
 			require.Len(t, readRecords(t, b, claim.ID).Readings, 2)
 		}
 	}
