@@ -29,7 +29,7 @@ type ClaimRow struct {
 	Origin            Origin
 	Description       *string
 	OccurrenceID      *uuid.UUID `bun:"type:uuid"`
-	OccurrenceKey     *string    // the occurrence's natural identity when the claim was opened
+	OccurrenceKey     *string    // the occurrence's natural identity when the claim was opened; with several sources that of the selected report
 	OccurredAt        *time.Time // of the occurrence at the last determination; without one, from the request
 	DeterminationID   *uuid.UUID `bun:"type:uuid"`
 	Currency          string

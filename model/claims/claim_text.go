@@ -2,6 +2,7 @@ package claims
 
 import (
 	"fmt"
+	"time"
 
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
@@ -69,6 +70,15 @@ var reasonPhrases = map[ReasonCode]string{
 	ReasonOperatorDecision:  "an operator decided so",
 	ReasonSourcesDisagree:   "the sources did not agree in time, and an operator determines",
 	ReasonLongStopReached:   "the sources did not report before the long stop",
+}
+
+// WaitingSentence says which of several sources a claim waits for, and until when.
+func WaitingSentence(missing []string, until time.Time) string {
+	at := until.UTC().Format(time.RFC3339)
+	if len(missing) == 0 {
+		return fmt.Sprintf("The claim waits until %s: the sources do not agree.", at)
+	}
+	return fmt.Sprintf("The claim waits for the report of %s until %s.", JoinWords(missing), at)
 }
 
 // DecisionSentence says how a claim was decided and why.

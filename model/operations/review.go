@@ -74,6 +74,6 @@ func postponeReview(ctx context.Context, tx *store.Tx, row *claims.ClaimRow) err
 
 // reviewedSentences say why a claim still waits, by its reason code.
 var reviewedSentences = map[string]string{
-	string(claims.ReasonSourcePreliminary): "The source's values are not final yet; the claim was reviewed and still waits.",
+	string(claims.ReasonSourcePreliminary): "The final values are not reported yet; the claim was reviewed and still waits.",
 	string(claims.ReasonEvidenceNeeded):    "Days are still missing; the claim was reviewed and still waits.",
 }

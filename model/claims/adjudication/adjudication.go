@@ -283,5 +283,10 @@ func (adj *adjudication) openedOccurrence(row *claims.ClaimRow) *occurrence.Occu
 	if opened, ok := adj.claimOccurrences[*row.OccurrenceID]; ok {
 		return opened
 	}
+	for _, reported := range adj.events {
+		if reported.ID == *row.OccurrenceID {
+			return reported
+		}
+	}
 	return adj.occurrence
 }

@@ -21,12 +21,15 @@ func (adj *adjudication) applyDecision(p *underwriting.PolicyRow, row *claims.Cl
 	row.DecidedAt, row.NextReviewAt = &adj.Now, review
 	if decision.Outcome == rules.Approve {
 		row.Amount = &decision.Amount
+		if adj.reported != nil { // the same debt in every order of the reports
+			row.OccurrenceKey = new(payouts.NaturalKey(adj.reported))
+		}
 	}
 	event, err := adj.transitionClaim(row, claims.ClaimStatus(decision.Outcome))
 	if err != nil {
 		return err
 	}
-	err = adj.recordEvent(row, det, event, claims.DecisionSentence(row, adj.facts), map[string]any{"decision": row.ToRecord(claims.ClaimRelations{}).Decision, "amount": row.ToMoney(row.Amount)})
+	err = adj.recordEvent(row, det, event, adj.decisionSentence(p, row), map[string]any{"decision": row.ToRecord(claims.ClaimRelations{}).Decision, "amount": row.ToMoney(row.Amount)})
 	if err != nil || decision.Outcome != rules.Approve {
 		return err
 	}

@@ -235,7 +235,7 @@ func (adj *adjudication) save(ctx context.Context) error {
 		{len(adj.newDeterminations), func() error { return adj.QueueInsertRows(adj.newDeterminations) }},
 		{len(adj.newClaims), func() error { return adj.QueueInsertRows(adj.newClaims) }},
 		{len(adj.changedClaims), func() error {
-			return adj.QueueUpdateRows(adj.changedClaims, "status", "determination_id", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at", "version", "updated_at")
+			return adj.QueueUpdateRows(adj.changedClaims, "status", "determination_id", "occurrence_key", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at", "version", "updated_at")
 		}},
 		{len(adj.changedPolicies), func() error {
 			return adj.QueueUpdateRows(adj.changedPolicies, "status", "limit_remaining", "version", "updated_at")

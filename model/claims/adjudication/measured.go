@@ -251,6 +251,22 @@ func (adj *adjudication) waitsUntil(p *underwriting.PolicyRow, d trigger.Determi
 	return nil
 }
 
+// decisionSentence says how a claim was decided and why, or which of several sources it
+// waits for.
+func (adj *adjudication) decisionSentence(p *underwriting.PolicyRow, row *claims.ClaimRow) string {
+	m := adj.results[p.ID]
+	if m == nil || m.State != string(receipt.MeasuredWaiting) || !awaitsSource(row) {
+		return claims.DecisionSentence(row, adj.facts)
+	}
+	var missing []string
+	for _, s := range p.Cover.Measurement.Sources {
+		if !slices.ContainsFunc(m.Sources, func(r wire.SourceReading) bool { return r.Source == s.Source && r.CountedAt != nil }) {
+			missing = append(missing, s.Source)
+		}
+	}
+	return claims.WaitingSentence(missing, adj.outcomes[p.ID].DueAt)
+}
+
 // advanceReview makes a waiting claim due at the deadline or long stop of its measurement
 // when its next review would come later. A claim that waits for missing days is not reviewed
 // before either.

@@ -71,7 +71,7 @@ func TestOrderOfSourcesChangesNothing(t *testing.T) {
 	rules := []struct {
 		rule, index string
 		amount      int64
-		revised     string // the selected source
+		revised     string // the selected source, whose revisions count
 	}{
 		{"{kind: first_of}", "6.4", 2_000_000, "usgs"},
 		{twoAgree, "6.4", 2_000_000, "usgs"},
@@ -91,6 +91,9 @@ func TestOrderOfSourcesChangesNothing(t *testing.T) {
 		}
 		for i, r := range rules {
 			requireClaim(t, b, policies[i], "approved", r.index, r.amount, fmt.Sprint(order, r.rule))
+			var key string
+			require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select c.occurrence_key from claims c join policies p on p.id = c.policy_id where p.product_version = $1", 1001+i).Scan(&key))
+			require.Equal(t, r.revised+"/earthquake/"+r.revised+"-1", key, "the debt has the same key in all orders")
 		}
 		reportBy(b, "usgs", "6.7", at, 2)
 		reportBy(b, "usgs", "6.1", at, 3)
@@ -139,6 +142,27 @@ func TestSilentSourceLeadsToFallbackAndLongStop(t *testing.T) {
 		require.Equal(t, []string{want[1]}, claim.Decision.ReasonCodes, fallback)
 		require.Equal(t, map[string]string{"operator": "deferred", "next_rank": "approved", "none": "declined"}[fallback], claim.Status)
 	}
+}
+
+// A claim that waits says for whose report, or that the sources do not agree.
+func TestWaitingClaimNamesTheMissingSources(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := bindMeasured(b, 1001, `{kind: m_of_n, m: 3, tolerance: {value: "0.1", unit: mw}}`, "none")
+	b.AdvanceClock(time.Hour)
+	at := b.Now().Add(-time.Minute).Truncate(time.Second)
+	until := at.AddDate(0, 0, 1).UTC().Format(time.RFC3339)
+	reportBy(b, "usgs", "6.4", at, 1)
+	require.Equal(t, "The claim waits for the report of emsc, jma until "+until+".", summaries(b, b.OnlyClaim(policy).ID)[2])
+	b = modeltest.New(t)
+	policy = bindMeasured(b, 1001, `{kind: m_of_n, m: 3, tolerance: {value: "0.1", unit: mw}}`, "none")
+	b.AdvanceClock(time.Hour)
+	at = b.Now().Add(-time.Minute).Truncate(time.Second)
+	reportBy(b, "usgs", "5.4", at, 1)
+	reportBy(b, "emsc", "5.6", at.Add(time.Second), 1)
+	require.Empty(t, b.Claims(policy))
+	reportBy(b, "jma", "6.1", at, 1)
+	require.Contains(t, summaries(b, b.OnlyClaim(policy).ID)[2], ": the sources do not agree.")
 }
 
 // An operator determines by evidence when the sources gave no result, and says which.
