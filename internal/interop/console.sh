@@ -5,7 +5,7 @@ set -eu
 cd "$(dirname "$0")"
 
 command -v "${CHROMIUM:-chromium}" >/dev/null || { echo "the console is used in Chromium: apt-get install chromium" >&2; exit 1; }
-(cd ../../console && { cmp -s package-lock.json node_modules/.installed || { npm ci --silent --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; })
+./install ../../console
 ./install
 ./with-parapet timeout 1500 node console/checks.mjs
 PARAPET_SIGN_IN_MAX_AGE=5s ./with-parapet timeout 300 node console/stepup.mjs

@@ -12,7 +12,8 @@ done
 paths=$(../tools/debian nginx bubblewrap)
 eval "$paths"
 schema=$(cd deploy-files && go mod download -json github.com/compose-spec/compose-go/v2@v2.16.2 | jq -r .Dir)
-(cd deploy-files && { cmp -s package-lock.json node_modules/.installed || { npm ci --silent --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; } && node checks.mjs "$schema")
+./install deploy-files
+(cd deploy-files && node checks.mjs "$schema")
 promtool=$(command -v promtool || true)
 [ -z "$promtool" ] || "$promtool" check rules ../deploy/prometheus/rules.yaml
 

@@ -8,7 +8,7 @@ cd "$(dirname "$0")"
 command -v "${CHROMIUM:-chromium}" >/dev/null || { echo "the pages are measured in Chromium: apt-get install chromium" >&2; exit 1; }
 command -v jq >/dev/null || { echo "the samples in the shell need jq: apt-get install jq" >&2; exit 1; }
 command -v python3 >/dev/null || { echo "the samples in Python need it: apt-get install python3" >&2; exit 1; }
-(cd ../../console && { cmp -s package-lock.json node_modules/.installed || { npm ci --silent --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; })
+./install ../../console
 ./install
 rm -rf docs/generated
 node_modules/.bin/tsc --project docs

@@ -5,5 +5,5 @@ set -eu
 cd "$(dirname "$0")"
 
 command -v "${CHROMIUM:-chromium}" >/dev/null || { echo "the page is checked in Chromium: apt-get install chromium" >&2; exit 1; }
-(cd ../../console && { cmp -s package-lock.json node_modules/.installed || { npm ci --silent --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; })
+./install ../../console
 exec ./with-parapet timeout 300 node verify-page/checks.mjs
