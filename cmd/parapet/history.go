@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bytes"
-	"compress/gzip"
 	"encoding/base64"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 
@@ -12,6 +11,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/spf13/cobra"
 
+	"parapet/model/hazard"
 	"parapet/model/kernel/actor"
 )
 
@@ -75,38 +75,29 @@ func newHistoryVerb(use, field, short string, setArgument func(*opsCall, string)
 
 // setHistoryFile reads a file, and compresses it for the way to the server.
 func setHistoryFile(c *opsCall, name string) error {
-	file, err := readArgument("@" + name)
+	file, err := readHistoryFile(name)
 	if err != nil {
 		return usageError{err}
 	}
-	content := []byte(file)
-	if !isGzip(content) {
-		var packed bytes.Buffer
-		w := gzip.NewWriter(&packed)
-		if _, err := w.Write(content); err != nil {
-			return err
-		}
-		if err := w.Close(); err != nil {
-			return err
-		}
-		content = packed.Bytes()
-	}
+	content, err := hazard.PackFile(file)
 	c.values["contentBase64"] = base64.StdEncoding.EncodeToString(content)
-	return nil
+	c.printer = c.printLoadedHistory
+	return err
 }
 
-func isGzip(content []byte) bool { return bytes.HasPrefix(content, []byte{0x1f, 0x8b}) }
-
-// unpackHistory returns the bytes of a file that may be compressed by gzip.
-func unpackHistory(content []byte) ([]byte, error) {
-	if !isGzip(content) {
-		return content, nil
+// printLoadedHistory prints for people the edition and, below, how prices change.
+func (c *opsCall) printLoadedHistory(out io.Writer, answer jsontext.Value) error {
+	var loaded struct {
+		PriceHistory, Prices jsontext.Value
 	}
-	packed, err := gzip.NewReader(bytes.NewReader(content))
-	if err != nil {
-		return nil, err
+	if err := json.Unmarshal(answer, &loaded, json.MatchCaseInsensitiveNames(true)); err != nil || loaded.Prices == nil || !c.format.isTable(out) {
+		return errors.Join(err, c.format.print(out, answer))
 	}
-	return io.ReadAll(packed)
+	if err := c.format.print(out, loaded.PriceHistory); err != nil {
+		return err
+	}
+	_, _ = fmt.Fprintln(out)
+	return c.format.print(out, loaded.Prices)
 }
 
 // writeHistoryFile writes the file that the server answered, which the digest covers.
@@ -117,7 +108,7 @@ func writeHistoryFile(out io.Writer, answer jsontext.Value) error {
 	}
 	content, err := base64.StdEncoding.DecodeString(text)
 	if err == nil {
-		content, err = unpackHistory(content)
+		content, err = hazard.UnpackFile(content)
 	}
 	if err == nil {
 		_, err = out.Write(content)
@@ -131,5 +122,5 @@ func readHistoryFile(name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return unpackHistory(content)
+	return hazard.UnpackFile(content)
 }

@@ -27,6 +27,9 @@ func TestHistoryIsLoadedListedAndExported(t *testing.T) {
 	require.NoError(t, os.WriteFile(reason, []byte("New events.\n"), 0o600))
 	trial, err := run("load", file, "--reason", "@"+reason, "--dry-run")
 	require.NoError(t, err)
+	table, err := run("load", file, "--reason", "@"+reason, "--dry-run", "--output", "table")
+	require.NoError(t, err)
+	require.Regexp(t, `(?s)name +Some earthquakes\n.*\nPRODUCT +BEFORE +AFTER\n.*quake-circle +[0-9]+ USD +[0-9]+ USD\n`, table)
 	text, err := run("load", file, "--reason", "@"+reason)
 	require.NoError(t, err)
 	var loaded struct {

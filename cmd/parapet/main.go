@@ -64,6 +64,13 @@ func newRootCommand(out io.Writer) *cobra.Command {
 	root.AddGroup(&cobra.Group{ID: groupHelp, Title: "Learn the command line:"})
 	root.SetHelpCommandGroupID(groupHelp)
 	root.SetCompletionCommandGroupID(groupHelp)
+	root.InitDefaultHelpCmd()
+	root.InitDefaultCompletionCmd()
+	for name, short := range map[string]string{"help": "describe a command", "completion": "write the script that completes commands in a shell"} {
+		if command, _, err := root.Find([]string{name}); err == nil {
+			command.Short = short
+		}
+	}
 	return root
 }
 

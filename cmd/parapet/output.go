@@ -43,9 +43,14 @@ func (f *outputFormat) Set(text string) error {
 	return nil
 }
 
+// isTable reports whether results are printed as tables.
+func (f *outputFormat) isTable(out io.Writer) bool {
+	return *f == formatTable || *f == "" && isTerminal(out)
+}
+
 // print prints a JSON value: as a table if that was asked for, or in a terminal.
 func (f *outputFormat) print(out io.Writer, value jsontext.Value) error {
-	if *f == formatTable || *f == "" && isTerminal(out) {
+	if f.isTable(out) {
 		return printTable(out, value)
 	}
 	if err := value.Indent(jsontext.WithIndent("  ")); err != nil {

@@ -80,3 +80,14 @@ func TestParseEditionNamesTheLinesOfFaults(t *testing.T) {
 		require.Equal(t, want, rejectionReasons(faults))
 	}
 }
+
+func TestUnpackFileBoundsTheFile(t *testing.T) {
+	t.Parallel()
+	for size, fits := range map[int]bool{maxEditionFile: true, maxEditionFile + 1: false} {
+		packed, err := PackFile(make([]byte, size))
+		require.NoError(t, err)
+		file, err := UnpackFile(packed)
+		require.Equal(t, fits, err == nil)
+		require.True(t, !fits || len(file) == size)
+	}
+}

@@ -128,13 +128,13 @@ async function browse(jar, address, form) {
 	}
 }
 
-await check("an operator signs in at the desk", async () => {
+await check("an operator signs in to the pages of the job queue", async () => {
 	const jar = {};
 	const login = await browse(jar, `${ready.base_url}/ops/jobs`);
 	const consent = await browse(jar, login.address, { prompt: "login", login: "olive", password: "-" });
 	const page = await browse(jar, consent.address, { prompt: "consent" });
 	assert.deepEqual([page.status, page.address], [200, `${ready.base_url}/ops/jobs/jobs`], page.text);
-	assert.match((await browse(jar, `${ready.base_url}/ops`)).text, /olive <button>Sign out/);
+	assert.match((await browse(jar, `${ready.base_url}/ops/session`)).text, /olive <button>Sign out/);
 });
 
 // tab is a browser's tab at the sandbox: it runs the page's script and keeps what the page

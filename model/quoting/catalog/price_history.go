@@ -1,11 +1,8 @@
 package catalog
 
 import (
-	"bytes"
-	"compress/gzip"
 	"context"
 	"fmt"
-	"io"
 	"slices"
 	"strings"
 	"sync"
@@ -146,7 +143,7 @@ func loadEdition(ctx context.Context, s *store.Store, digest string) (*hazard.Ed
 		if err != nil {
 			return nil, store.TranslateError(fmt.Errorf("read price history: %w", err))
 		}
-		file, err := unpackFile(row.Content)
+		file, err := hazard.UnpackFile(row.Content)
 		if err != nil {
 			return nil, fmt.Errorf("price history %s: %w", digest, err)
 		}
@@ -161,35 +158,6 @@ func loadEdition(ctx context.Context, s *store.Store, digest string) (*hazard.Ed
 		return nil, err
 	}
 	return loaded.(*hazard.Edition), nil //nolint:forcetypeassert // the only type that is loaded
-}
-
-// maxHistoryFile bounds an unpacked file; the shipped ones have up to 7 MiB.
-const maxHistoryFile = 64 << 20
-
-// unpackFile returns the bytes of a file that may be compressed by gzip.
-func unpackFile(content []byte) ([]byte, error) {
-	if !bytes.HasPrefix(content, []byte{0x1f, 0x8b}) {
-		return content, nil
-	}
-	packed, err := gzip.NewReader(bytes.NewReader(content))
-	if err != nil {
-		return nil, err
-	}
-	file, err := io.ReadAll(io.LimitReader(packed, maxHistoryFile+1))
-	if err == nil && len(file) > maxHistoryFile {
-		err = fmt.Errorf("the file has more than %d MiB", maxHistoryFile>>20)
-	}
-	return file, err
-}
-
-func packFile(file []byte) ([]byte, error) {
-	var packed bytes.Buffer
-	w := gzip.NewWriter(&packed)
-	if _, err := w.Write(file); err != nil {
-		return nil, err
-	}
-	err := w.Close()
-	return packed.Bytes(), err
 }
 
 func (c *historyCache) get() (selected historySelection, current *hazard.History, fresh bool) {

@@ -61,7 +61,7 @@ func (s *Service) LoadPriceHistory(ctx context.Context, caller actor.Actor, in L
 	if in.DryRun {
 		return &LoadedHistory{row.toRecord(false), prices}, nil
 	}
-	if row.Content, err = packFile(file); err != nil {
+	if row.Content, err = hazard.PackFile(file); err != nil {
 		return nil, err
 	}
 	err = s.InTx(ctx, caller, func(ctx context.Context, tx *store.Tx) error {
@@ -80,7 +80,7 @@ func (s *Service) LoadPriceHistory(ctx context.Context, caller actor.Actor, in L
 // readEdition reads a file and reports its faults by their lines.
 func readEdition(content io.Reader, now time.Time) (file []byte, edition *hazard.Edition, err error) {
 	if file, err = io.ReadAll(content); err == nil {
-		file, err = unpackFile(file)
+		file, err = hazard.UnpackFile(file)
 	}
 	if err != nil {
 		return nil, nil, apperr.Invalid(apperr.NewFieldError("/content_base64", "format", "The file cannot be unpacked: "+err.Error()+"."))
