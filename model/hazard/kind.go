@@ -51,6 +51,9 @@ type MeasureRule struct {
 type DuplicateRules struct {
 	Time time.Duration // inclusive; without effect for DailyForm, where a shared day decides
 	KM   float64       // inclusive
+	// Size is the largest difference between the magnitudes that two sources report of one
+	// earthquake, inclusive; zero has no effect. It separates a shock from those after it.
+	Size decimal.Decimal
 	// SameSource: two ids of one source may be one event too.
 	SameSource bool
 	// Window is the largest difference between the times of two claims that are compared.

@@ -22,7 +22,7 @@ var earthquakeRules = KindRules{
 		"magnitude": {magnitudeUnits, -5, 11, true},
 		"depth":     {[]string{"km"}, -20, 1000, false},
 	},
-	Duplicates: DuplicateRules{Time: time.Minute, KM: 100, SameSource: true, Window: 24 * time.Hour},
+	Duplicates: DuplicateRules{Time: time.Minute, KM: 100, Size: decimal.NewFromInt(2), SameSource: true, Window: 24 * time.Hour},
 	Moratorium: &MoratoriumRules{
 		Measure: "magnitude", Minimum: decimal.NewFromInt(6), RadiusKM: 300, Lasts: 72 * time.Hour,
 		Reason: func(magnitude Measure, event string, at time.Time) string {

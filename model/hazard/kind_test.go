@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 )
 
@@ -91,7 +92,7 @@ func TestMeasuresOfEachKind(t *testing.T) {
 func TestDuplicateRulesAreThoseOfTheContract(t *testing.T) {
 	t.Parallel()
 	for kind, want := range map[Kind]DuplicateRules{
-		Earthquake: {Time: time.Minute, KM: 100, SameSource: true},
+		Earthquake: {Time: time.Minute, KM: 100, Size: decimal.NewFromInt(2), SameSource: true}, // size: of reports by two sources
 		StormFix:   {Time: 6 * time.Hour, KM: 150},
 		StationDay: {},
 	} {

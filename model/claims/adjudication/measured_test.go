@@ -211,6 +211,36 @@ func TestLateSourceChangesNothing(t *testing.T) {
 	require.Equal(t, before.ID, claim.ID)
 }
 
+// A small shock just after the earthquake is another event, though it is closer in time than
+// the source's own report of the earthquake.
+func TestReportsOfOneEarthquakeAreOfSimilarSize(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := bindMeasured(b, 1001, twoAgree, "operator")
+	b.AdvanceClock(time.Hour)
+	at := b.Now().Add(-10 * time.Minute)
+	reportBy(b, "usgs", "6.6", at, 1)
+	for id, shock := range map[string]string{"a": "4.5", "b": "4.6"} {
+		in := modeltest.Quake("emsc-"+id, at.Add(time.Second), modeltest.Epicentre, shock)
+		in.Source, in.Revision = "emsc", new(int64(1))
+		if id == "b" { // within the tolerance, but of another source
+			in.Source = "jma"
+		}
+		b.Observe(in)
+		b.RunJobs()
+	}
+	reported := func() (all []string) {
+		for _, s := range b.OnlyClaim(policy).Determination.Measurement.Sources {
+			all = append(all, s.Source+" "+s.Index.Value)
+		}
+		return all
+	}
+	require.Equal(t, []string{"usgs 6.6", "jma 4.6"}, reported())
+	reportBy(b, "emsc", "6.4", at, 1)
+	require.Equal(t, []string{"usgs 6.6", "emsc 6.4", "jma 4.6"}, reported())
+	requireClaim(t, b, policy, "approved", "6.6", 5_000_000, "two of three agree")
+}
+
 // An earthquake too far away or too late is another event, also under the same name.
 func TestOnlyCloseReportsAreOneEvent(t *testing.T) {
 	t.Parallel()

@@ -188,8 +188,12 @@ func positionsOf(facts trigger.Occurrence) (all []position) {
 	return all
 }
 
-// isOneEvent reports whether any two positions are as close as the rules say.
+// isOneEvent reports whether any two positions are as close as the rules say, and two
+// earthquakes of similar size.
 func isOneEvent(rules hazard.DuplicateRules, a, b trigger.Occurrence) bool {
+	if !rules.Size.IsZero() && a.Quake != nil && b.Quake != nil && a.Quake.Magnitude.Sub(b.Quake.Magnitude).Abs().GreaterThan(rules.Size) {
+		return false
+	}
 	others := positionsOf(b)
 	for _, p := range positionsOf(a) {
 		for _, q := range others {
