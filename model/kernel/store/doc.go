@@ -25,6 +25,8 @@
 //	scope/source                  an ingestion of observations    exclusive
 //	scope/source                  a slice of a matching, after    shared
 //	                              its row
+//	scope/source                  the sweep of ended periods,     exclusive
+//	                              after its row of period_ends
 //	source/digest                 a replay of history             exclusive
 //	rail report, rail             an import of a report           exclusive
 //	match reports                 the matching of report lines    exclusive
