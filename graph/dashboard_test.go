@@ -16,7 +16,7 @@ const book = `with made as (
 		select i, ('02900000-0000-7000-8000-' || lpad(to_hex(i), 12, '0'))::uuid as id from generate_series(1, %d) i
 	), quoted as (
 		insert into quotes select m.id, q.partner, q.version, q.created_at, q.updated_at, null, q.metadata, q.status, q.product, q.product_version,
-			q.context, q.ignored_context, q.cover, q.terms_hash, q.price, q.basis, q.history, q.premium_amount, q.currency, q.expires_at, m.id
+			q.context, q.ignored_context, q.cover, q.terms_hash, q.price, q.basis, q.history, q.premium_amount, q.currency, q.expires_at, m.id, q.offer
 		from quotes q, made m where q.policy_id is not null returning 1
 	), bound as (
 		insert into policies select m.id, p.partner, p.version, p.created_at, p.updated_at, 'P-' || m.i, p.metadata, p.status, m.id, p.product, p.product_version,

@@ -32,7 +32,7 @@ const (
 var largeBook = []string{
 	"set local session_replication_role = replica",
 	`insert into quotes select gen_random_uuid(), partner, version, created_at, updated_at, null, metadata, status, product, product_version, context,
-		ignored_context, cover, terms_hash, price, basis, history, premium_amount, currency, expires_at, policy_id from quotes, generate_series(1, 150) where metadata is not null`,
+		ignored_context, cover, terms_hash, price, basis, history, premium_amount, currency, expires_at, policy_id, offer from quotes, generate_series(1, 150) where metadata is not null`,
 	`with copied as (
 			insert into events select gen_random_uuid(), e.partner, e.type, e.subject_type, e.subject_id, e.subject_version, e.occurred_at, e.data
 			from (select * from events where type = 'quote.created' order by length(data) desc limit 1) as e, generate_series(1, 200) returning id, partner

@@ -49,6 +49,7 @@ func TestQuoteAndBind(t *testing.T) {
 func TestQuoteOfAnotherEditionLacksItsEventsAlone(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, modeltest.WithoutChecks())
+	d.StorePlain() // as an older release stored it
 	quote := d.Quote("quake-circle", nil)
 	_, err := d.DB.Pool.Exec(t.Context(), `update quotes set basis = (basis::jsonb || '{"dataset_digest": "sha256:of-last-year"}')::json`)
 	require.NoError(t, err)

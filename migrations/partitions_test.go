@@ -29,6 +29,7 @@ const lastPartitions = "0029"
 func fillFormerDatabase(t *testing.T) (*store.Database, string) {
 	t.Helper()
 	from := modeltest.New(t)
+	from.StorePlain()
 	from.PlayFullStory()
 	exec(t, from.DB, "delete from operator_actions where operation = 'decide_challenge'") // unknown to that schema
 	url := modeltest.URL(t)
@@ -143,7 +144,7 @@ func TestClientsWriteDuringPartitioning(t *testing.T) {
 	t.Parallel()
 	db, url := fillFormerDatabase(t)
 	// This program stands in for the former one, and reads columns that came later.
-	exec(t, db, "alter table partners add column terms jsonb not null default '{}'; alter table products add column retired_at timestamptz")
+	exec(t, db, "alter table partners add column terms jsonb not null default '{}'; alter table products add column retired_at timestamptz; alter table quotes add column offer bytea")
 	tables, err := os.ReadFile("0042_price_histories.tx.up.sql")
 	require.NoError(t, err)
 	exec(t, db, string(tables))

@@ -125,7 +125,7 @@ func openStormBook(t *testing.T, server *devpg.Server, name string) *modeltest.B
 // storms, the others elsewhere.
 func playStormTemplate(t *testing.T, m *modeltest.Bundle, size int, byCity []int) {
 	t.Helper()
-	m.StoreEventsPlain()
+	m.StorePlain()
 	p := bookPlayer{Bundle: m, t: t, random: rand.New(rand.NewPCG(5, 6))}
 	bound := 0
 	for i, n := range byCity {

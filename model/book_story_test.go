@@ -39,7 +39,7 @@ var (
 // claims that were paid and reconciled, wait for an account, were declined or withdrawn.
 func playBookTemplate(t *testing.T, m *modeltest.Bundle, policies int) {
 	t.Helper()
-	m.StoreEventsPlain()
+	m.StorePlain()
 	p := bookPlayer{Bundle: m, t: t, random: rand.New(rand.NewPCG(1, 2))}
 	m.Rail.Answer = func(order *release.Release) payouts.RailAnswer {
 		return payouts.RailAnswer{Outcome: payouts.OutcomeAccepted, Code: "accepted", Reference: "ref-" + order.Key}

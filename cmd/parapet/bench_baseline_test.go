@@ -65,17 +65,17 @@ func (s *baselineServer) writeStatements() {
 	const one = "(select) as one"
 	quote := len(s.quote.args)
 	s.createSQL = fmt.Sprintf("with quote as (%s), event as (%s) insert into event_outbox (partner, event_id) values (%s, %s)",
-		s.quote.insertAs(0, one, nil), s.created.insertAs(quote, one, nil), s.created.argument(quote, "partner"), s.created.argument(quote, "id"))
+		s.quote.insertAs(0, one), s.created.insertAs(quote, one), s.created.argument(quote, "partner"), s.created.argument(quote, "id"))
 	const quoteArgs, quoted = 4, "quote" // the policy's id, the quote's id and partner, and the sample's event
-	bound := quoteArgs + len(s.policy.args) - 1
+	bound := quoteArgs + len(s.policy.args)
 	activated := bound + len(s.bound.args)
 	s.bindSQL = fmt.Sprintf(`with quote as (update quotes set status = 'bound', policy_id = $1, version = version + 1, updated_at = now()
-			where id = $2 and partner = $3 and status = 'priced' returning cover),
+			where id = $2 and partner = $3 and status = 'priced' returning 1),
 		policy as (%s), bound as (%s), activated as (%s),
 		posted as (insert into ledger_entries (event_id, partner, account, policy_id, currency, amount, at)
 			select %[5]s, partner, account, $1, currency, amount, now() from ledger_entries, quote where event_id = $4)
 		insert into event_outbox (partner, event_id) select $3, id from quote, unnest(array[%[4]s, %[5]s]) as id`,
-		s.policy.insertAs(quoteArgs, quoted, map[string]string{"cover": "quote.cover"}), s.bound.insertAs(bound, quoted, nil), s.activated.insertAs(activated, quoted, nil),
+		s.policy.insertAs(quoteArgs, quoted), s.bound.insertAs(bound, quoted), s.activated.insertAs(activated, quoted),
 		s.bound.argument(bound, "id"), s.activated.argument(activated, "id"))
 }
 
@@ -144,7 +144,7 @@ func (s *baselineServer) bindPolicy(r *http.Request, partner string) (int, []byt
 	quoteRenamed, policyRenamed := s.quote.replaceID(quote), s.policy.replaceID(id)
 	renamed := func(text []byte) []byte { return policyRenamed(quoteRenamed(text)) }
 	policy := s.policy.withValues("id", id, "quote_id", quote)
-	args := slices.Concat([]any{id, quote, partner, s.activated.columnValue("id")}, policy.argsWithout("cover"),
+	args := slices.Concat([]any{id, quote, partner, s.activated.columnValue("id")}, policy.args,
 		s.bound.withSubject(quote, renamed).args, s.activated.withSubject(id, renamed).args)
 	written, err := s.db.Exec(r.Context(), s.bindSQL, args...)
 	if err == nil && written.RowsAffected() != 2 {

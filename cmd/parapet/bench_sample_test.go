@@ -61,22 +61,13 @@ func (s sampleRow) withValues(pairs ...any) sampleRow {
 }
 
 // insertAs returns the statement that inserts the row into its table from a source, an item
-// of FROM. The row's arguments follow after others; computed columns have no argument.
-func (s sampleRow) insertAs(after int, source string, computed map[string]string) string {
+// of FROM. The row's arguments follow after others.
+func (s sampleRow) insertAs(after int, source string) string {
 	values := make([]string, len(s.columns))
-	for i, column := range s.columns {
-		if values[i] = computed[column]; values[i] == "" {
-			after++
-			values[i] = fmt.Sprintf("$%d", after)
-		}
+	for i := range s.columns {
+		values[i] = fmt.Sprintf("$%d", after+i+1)
 	}
 	return fmt.Sprintf("insert into %s (%s) select %s from %s", s.table, strings.Join(s.columns, ", "), strings.Join(values, ", "), source)
-}
-
-// argsWithout returns the arguments without that of a computed column.
-func (s sampleRow) argsWithout(column string) []any {
-	i := slices.Index(s.columns, column)
-	return slices.Delete(slices.Clone(s.args), i, i+1)
 }
 
 // argument returns the placeholder of a column if the row's arguments follow after others.

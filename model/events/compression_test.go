@@ -31,7 +31,7 @@ func storedSizes(t *testing.T, b *modeltest.Bundle) (bytes, frames, others int) 
 func TestEventsAreStoredCompressed(t *testing.T) {
 	t.Parallel()
 	plain, b := modeltest.New(t), modeltest.New(t)
-	plain.StoreEventsPlain()
+	plain.StorePlain()
 	sizes := make(map[*modeltest.Bundle]int)
 	for _, b := range []*modeltest.Bundle{plain, b} {
 		b.QuoteAndBind("quake-circle", nil)
@@ -55,7 +55,7 @@ func TestEventsAreStoredCompressed(t *testing.T) {
 func TestEventsWithoutAHashAreChained(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	b.StoreEventsPlain()
+	b.StorePlain()
 	b.QuoteAndBind("quake-circle", nil)
 	_, err := b.DB.Pool.Exec(t.Context(), "update events set data_hash = null")
 	require.NoError(t, err)

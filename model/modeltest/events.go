@@ -37,9 +37,9 @@ func (b *Bundle) deliverDue(job webhooks.DeliverEndpoint) {
 	}
 }
 
-// StoreEventsPlain makes the database one on which releases that cannot read compressed
-// events may run. Call it before the first event.
-func (b *Bundle) StoreEventsPlain() {
+// StorePlain makes the database one on which releases that cannot read compressed
+// rows may run. Call it before the first event.
+func (b *Bundle) StorePlain() {
 	b.t.Helper()
 	_, err := b.DB.Pool.Exec(b.ctx, "update schema_compatibility set minimum_binary = 23")
 	require.NoError(b.t, err)

@@ -104,7 +104,7 @@ const ScatterPolicies = `with copies as (
 		from generate_series(1, %d)
 	), quoted as (
 		insert into quotes select c.quote, q.partner, q.version, q.created_at, q.updated_at, null, q.metadata, q.status, q.product, q.product_version,
-			q.context, q.ignored_context, q.cover, q.terms_hash, q.price, q.basis, q.history, q.premium_amount, q.currency, q.expires_at, c.policy
+			q.context, q.ignored_context, q.cover, q.terms_hash, q.price, q.basis, q.history, q.premium_amount, q.currency, q.expires_at, c.policy, q.offer
 		from quotes q, copies c where q.id = (select quote_id from policies limit 1) returning 1
 	)
 	insert into policies select c.policy, p.partner, p.version, p.created_at, p.updated_at, null, p.metadata, p.status, c.quote, p.product, p.product_version,

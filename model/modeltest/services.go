@@ -65,6 +65,7 @@ func CopyTables(t *testing.T, from, to *Bundle, tables ...string) {
 	t.Helper()
 	tx, err := to.DB.Pool.Begin(t.Context())
 	require.NoError(t, err)
+	defer func() { _ = tx.Rollback(context.Background()) }() // an open one would block the end of the test
 	_, err = tx.Exec(t.Context(), "set local session_replication_role = replica")
 	require.NoError(t, err)
 	for _, table := range tables {

@@ -16,6 +16,7 @@ import (
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
@@ -47,7 +48,8 @@ type QuoteRow struct {
 	PremiumAmount  int64
 	Currency       string
 	ExpiresAt      time.Time
-	PolicyID       *uuid.UUID `bun:"type:uuid"`
+	PolicyID       *uuid.UUID    `bun:"type:uuid"`
+	Offer          compress.JSON // the fields of quoteOffer; null for a row that has them in their own columns
 }
 
 // Request requests a quote.
@@ -78,7 +80,7 @@ func (s *Service) Create(ctx context.Context, caller actor.Actor, in Request) (*
 	}
 	var quote *wire.Quote
 	var moratoria []capacity.MoratoriumRow
-	err = s.InTxWithPrelude(ctx, caller, func(tx *store.Tx) { capacity.QueueMoratoria(tx, &moratoria) }, func(_ context.Context, tx *store.Tx) error {
+	err = s.InTxWithPrelude(ctx, caller, func(tx *store.Tx) { capacity.QueueMoratoria(tx, &moratoria) }, func(ctx context.Context, tx *store.Tx) error {
 		// Pricing runs inside the transaction, so that a repeated request gets its
 		// first response although its cover could not start any more, and so that the
 		// clock is read once.
@@ -89,6 +91,9 @@ func (s *Service) Create(ctx context.Context, caller actor.Actor, in Request) (*
 		quote = row.ToRecordAt(tx.Now, moratoria)
 		written, err := wire.EncodeOnce(quote)
 		if err != nil {
+			return err
+		}
+		if err := packOffer(ctx, tx, row, written); err != nil {
 			return err
 		}
 		tx.QueueInsertEncoded(row, written)
@@ -238,13 +243,6 @@ func (r *QuoteRow) ToRecord() *wire.Quote {
 		Price: r.Price, Basis: r.Basis, History: r.History,
 		ExpiresAt: r.ExpiresAt, PolicyID: store.ResourcePolicy.FormatOptionalID(r.PolicyID),
 	}
-}
-
-func toPerson(p *product.Policyholder) *wire.Person {
-	if p == nil {
-		return nil
-	}
-	return &wire.Person{Name: &p.Name, Email: store.StringOrNil(p.Email), Country: store.StringOrNil(p.Country)}
 }
 
 // checkContextPartner refuses a context that names another partner. The schema check

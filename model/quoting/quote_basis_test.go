@@ -72,6 +72,7 @@ func TestQuoteOfAnotherEditionKeepsItsSums(t *testing.T) {
 			t.Run(product+" "+name, func(t *testing.T) {
 				t.Parallel()
 				b := modeltest.New(t, modeltest.WithoutChecks())
+				b.StorePlain() // as an older release stored it
 				quote := b.Quote(product, nil)
 				_, err := b.DB.Pool.Exec(t.Context(), "update quotes set basis = (basis::jsonb || $1)::json", change)
 				require.NoError(t, err)
@@ -96,6 +97,7 @@ func TestQuoteOfAnotherEditionKeepsItsSums(t *testing.T) {
 func TestQuoteOfTheOldFormulaStaysReadable(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.StorePlain() // as an older release stored it
 	quote := b.Quote("quake-circle", nil)
 	_, err := b.DB.Pool.Exec(t.Context(), `update quotes set basis = '{"method":"burn_analysis","dataset":"USGS/NEIC significant earthquakes 1965-2016","first_year":1965,"last_year":2016,"years":52,
 		"events_in_place":52,"paying_events":16,"mean_severity":"3187500","annual_loss_sum":"45000000","annual_loss_square_sum":"301000000000000","notes":[]}'`)

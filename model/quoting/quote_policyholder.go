@@ -6,6 +6,8 @@ import (
 
 	"parapet/model/account"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
+	"parapet/model/quoting/product"
 	"parapet/model/wire"
 )
 
@@ -21,4 +23,11 @@ func RequirePerson(v *apperr.Validator, p *wire.Person, at string) {
 		v.Require(err == nil && address.Address == *p.Email && len(*p.Email) <= 254, at+"/email", "format", "Use an address such as owner@example.com.")
 	}
 	v.Require(p.Country == nil || account.IsCountry(*p.Country), at+"/country", "value", "Use an ISO 3166-1 alpha-2 code in capitals, such as TW.")
+}
+
+func toPerson(p *product.Policyholder) *wire.Person {
+	if p == nil {
+		return nil
+	}
+	return &wire.Person{Name: &p.Name, Email: store.StringOrNil(p.Email), Country: store.StringOrNil(p.Country)}
 }

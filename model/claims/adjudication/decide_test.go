@@ -237,7 +237,7 @@ func TestPartnerWithdrawsItsOwnClaim(t *testing.T) {
 func TestOperatorNotesAreHiddenFromPartners(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
-	b.StoreEventsPlain()
+	b.StorePlain()
 	policy := b.QuoteAndBind("quake-circle", nil)
 	const secret = "the adjuster smelled petrol"
 	first, second := modeltest.OpenApprovalClaim(t, b, policy, modeltest.NewUSD(1_000)), modeltest.OpenApprovalClaim(t, b, policy, modeltest.NewUSD(1_000))

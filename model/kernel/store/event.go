@@ -85,22 +85,28 @@ func (tx *Tx) saveEvents(ctx context.Context) error {
 // compressed events and responses.
 const compressionMigration = 24
 
-// compression is whether all releases that may run on the database read compressed texts.
-// It is read once per process.
-type compression struct{ allowed atomic.Pointer[bool] }
-
 // mayCompress reports whether events and responses may be stored compressed: an older
 // release, which may run on the database during an upgrade, would send the compressed
 // bytes.
 func mayCompress(ctx context.Context, tx *Tx) (bool, error) {
-	known := Local[compression](tx.Store)
-	if allowed := known.allowed.Load(); allowed != nil {
-		return *allowed, nil
+	return AllReleasesKnow(ctx, tx, compressionMigration)
+}
+
+// oldestRelease is the number of the newest migration that all releases know that may run
+// on the database. It is read once per process; 0: not yet.
+type oldestRelease struct{ migration atomic.Int64 }
+
+// AllReleasesKnow reports whether every release that may run on the database knows a
+// migration, so that rows may be written as it allows.
+func AllReleasesKnow(ctx context.Context, tx *Tx, migration int64) (bool, error) {
+	known := Local[oldestRelease](tx.Store)
+	if oldest := known.migration.Load(); oldest > 0 {
+		return oldest >= migration, nil
 	}
-	var allowed bool
-	if err := tx.PgxConn.QueryRow(ctx, "select minimum_binary >= $1 from schema_compatibility", compressionMigration).Scan(&allowed); err != nil {
+	var oldest int64
+	if err := tx.PgxConn.QueryRow(ctx, "select minimum_binary from schema_compatibility").Scan(&oldest); err != nil {
 		return false, fmt.Errorf("read the oldest release of the database: %w", err)
 	}
-	known.allowed.Store(&allowed)
-	return allowed, nil
+	known.migration.Store(oldest)
+	return oldest >= migration, nil
 }

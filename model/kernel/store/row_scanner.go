@@ -53,15 +53,30 @@ func (s *Store) scannerFor(rows pgx.Rows, text string, row reflect.Value) (*rowS
 	return made, nil
 }
 
-// scan reads the current row into a struct.
+// scan reads the current row into a struct. Null columns of a Packed row are zero.
 func (c *rowScanner) scan(rows pgx.Rows, row reflect.Value) error {
+	packed, isPacked := row.Addr().Interface().(Packed)
 	values := rows.RawValues()
 	for i, field := range c.fields {
+		if isPacked && values[i] == nil {
+			field.Value(row).SetZero()
+			continue
+		}
 		if err := c.plans[i].Scan(values[i], scanTarget(field, row)); err != nil {
 			return fmt.Errorf("read column %s: %w", field.Name, err)
 		}
 	}
+	if isPacked {
+		return packed.Unpack()
+	}
 	return nil
+}
+
+// Packed is a row with a column that may hold the values of other columns, which are null
+// then.
+type Packed interface {
+	// Unpack fills the fields of these columns after a row was read.
+	Unpack() error
 }
 
 // scanTarget returns where a column is scanned to. Raw JSON columns are not parsed.
