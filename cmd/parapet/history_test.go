@@ -34,9 +34,9 @@ func TestHistoryIsLoadedListedAndExported(t *testing.T) {
 	require.NoError(t, err)
 	var loaded struct {
 		PriceHistory struct {
-			Digest  string
-			Version int
-		}
+			Digest  string `json:"digest"`
+			Version int    `json:"version"`
+		} `json:"priceHistory"`
 	}
 	require.NoError(t, json.Unmarshal([]byte(text), &loaded))
 	require.Equal(t, 1, loaded.PriceHistory.Version)

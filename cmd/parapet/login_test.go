@@ -270,9 +270,9 @@ func TestTokensAreSentToNoOtherServer(t *testing.T) {
 	require.Empty(t, other.bearers)
 }
 
-func TestLoginRefusesForeignAnswers(t *testing.T) { //nolint:paralleltest // it sets the environment
+func TestLoginRefusesForeignAnswers(t *testing.T) {
 	t.Setenv("XDG_CONFIG_HOME", t.TempDir())
-	for name, tc := range map[string]struct {
+	for name, tc := range map[string]struct { //nolint:paralleltest // it sets the environment
 		change func(f *fakeIssuer, answer url.Values)
 		says   string
 	}{

@@ -25,7 +25,7 @@ func operatorVerbs() map[string]operatorVerb {
 	for keyword, root := range map[string]*ast.Definition{"query": schema.Query, "mutation": schema.Mutation} {
 		for _, field := range root.Fields {
 			said := strings.Join(strings.Fields(field.Description), " ")
-			operators := strings.Contains(said, "Scope operator") || strings.Contains(said, "of an operator")
+			operators := strings.Contains(strings.ToLower(said), "scope operator") || strings.Contains(said, "of an operator")
 			if !strings.HasPrefix(field.Name, "__") && (operators || keyword == "query") {
 				all[kebabCase(field.Name)] = operatorVerb{field, keyword, schema}
 			}
