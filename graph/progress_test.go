@@ -40,6 +40,22 @@ func progressLine(partner string, blocked, released int) map[string]any {
 	}
 }
 
+func TestOccurrenceShowsWhatIsOwedByProduct(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	document := fmt.Sprintf(`{ occurrence(id: %q) { owedByProduct { partner product currency claimsOpened owed { amount } pending { amount } blocked { amount } released { amount } } } }`, d.bindForProgress(t))
+	read := func(as string) []any { return dig(t, d.queryDataAs(t, as, document, nil), "occurrence", "owedByProduct").([]any) }
+	require.Empty(t, read("operator"))
+	d.RunJobs()
+	amount := func(n int) map[string]any { return map[string]any{"amount": float64(n)} }
+	line := func(partner string, blocked, released int) map[string]any {
+		return map[string]any{"partner": partner, "product": "quake-circle", "currency": "USD", "claimsOpened": float64(1), "owed": amount(blocked + released), "pending": amount(0), "blocked": amount(blocked), "released": amount(released)}
+	}
+	acme, globex := line("acme", 0, 10_000_000), line("globex", 10_000_000, 0)
+	require.Equal(t, []any{acme, globex}, read("operator"))
+	require.Equal(t, []any{globex}, read("globex"))
+}
+
 func TestProgressOfOccurrenceForPartnerAndOperator(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

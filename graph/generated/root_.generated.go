@@ -1046,6 +1046,7 @@ type ComplexityRoot struct {
 		MergedInto    func(childComplexity int) int
 		Observations  func(childComplexity int, first *int, after *string, order *string) int
 		OccurredAt    func(childComplexity int) int
+		OwedByProduct func(childComplexity int) int
 		Policies      func(childComplexity int, first *int, after *string, nearMisses bool) int
 		Progress      func(childComplexity int) int
 		Sandbox       func(childComplexity int) int
@@ -1444,6 +1445,17 @@ type ComplexityRoot struct {
 	ProductEdge struct {
 		Cursor func(childComplexity int) int
 		Node   func(childComplexity int) int
+	}
+
+	ProductOwed struct {
+		Blocked      func(childComplexity int) int
+		ClaimsOpened func(childComplexity int) int
+		Currency     func(childComplexity int) int
+		Owed         func(childComplexity int) int
+		Partner      func(childComplexity int) int
+		Pending      func(childComplexity int) int
+		Product      func(childComplexity int) int
+		Released     func(childComplexity int) int
 	}
 
 	ProductTimes struct {
@@ -6635,6 +6647,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Occurrence.OccurredAt(childComplexity), true
+	case "Occurrence.owedByProduct":
+		if e.ComplexityRoot.Occurrence.OwedByProduct == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Occurrence.OwedByProduct(childComplexity), true
 	case "Occurrence.policies":
 		if e.ComplexityRoot.Occurrence.Policies == nil {
 			break
@@ -8322,6 +8340,55 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.ProductEdge.Node(childComplexity), true
+
+	case "ProductOwed.blocked":
+		if e.ComplexityRoot.ProductOwed.Blocked == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductOwed.Blocked(childComplexity), true
+	case "ProductOwed.claimsOpened":
+		if e.ComplexityRoot.ProductOwed.ClaimsOpened == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductOwed.ClaimsOpened(childComplexity), true
+	case "ProductOwed.currency":
+		if e.ComplexityRoot.ProductOwed.Currency == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductOwed.Currency(childComplexity), true
+	case "ProductOwed.owed":
+		if e.ComplexityRoot.ProductOwed.Owed == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductOwed.Owed(childComplexity), true
+	case "ProductOwed.partner":
+		if e.ComplexityRoot.ProductOwed.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductOwed.Partner(childComplexity), true
+	case "ProductOwed.pending":
+		if e.ComplexityRoot.ProductOwed.Pending == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductOwed.Pending(childComplexity), true
+	case "ProductOwed.product":
+		if e.ComplexityRoot.ProductOwed.Product == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductOwed.Product(childComplexity), true
+	case "ProductOwed.released":
+		if e.ComplexityRoot.ProductOwed.Released == nil {
+			break
+		}
+
+		return e.ComplexityRoot.ProductOwed.Released(childComplexity), true
 
 	case "ProductTimes.farthestStart":
 		if e.ComplexityRoot.ProductTimes.FarthestStart == nil {
@@ -14141,6 +14208,11 @@ type Occurrence implements Node {
   parameter_invalid when a sum exceeds 64 bits.
   """
   progress: OccurrenceProgress
+  """
+  What its claims owe and what was paid, by partner, product and currency, in this order; at most 1000. Partners see their
+  own. Scope claims:read.
+  """
+  owedByProduct: [ProductOwed!]
   "Its observations, the newest recorded first. At a station, its days."
   observations(
     "The number of records, 1 to 100; 25 when left out."
@@ -14172,6 +14244,26 @@ type OccurrenceProgress {
   lines: [ProgressLine!]!
   "Whether there are more than 1000 lines."
   hasMore: Boolean!
+}
+
+"What the claims of one partner, product and currency owe for an occurrence."
+type ProductOwed {
+  "Whose claims they are."
+  partner: String!
+  "Key of the product."
+  product: String!
+  "ISO 4217 code."
+  currency: String!
+  "Claims for the occurrence, of any status."
+  claimsOpened: Long!
+  "What its approved claims owe."
+  owed: Money!
+  "Payouts that are pending, releasing or reconciling."
+  pending: Money!
+  "Payouts that are blocked."
+  blocked: Money!
+  "Payouts that were paid and not returned."
+  released: Money!
 }
 
 "The progress of the policies of one partner and currency."
@@ -20547,6 +20639,8 @@ func (ec *executionContext) childFields_Occurrence(ctx context.Context, field gr
 		return ec.fieldContext_Occurrence_policies(ctx, field)
 	case "progress":
 		return ec.fieldContext_Occurrence_progress(ctx, field)
+	case "owedByProduct":
+		return ec.fieldContext_Occurrence_owedByProduct(ctx, field)
 	case "observations":
 		return ec.fieldContext_Occurrence_observations(ctx, field)
 	}
@@ -21327,6 +21421,28 @@ func (ec *executionContext) childFields_ProductEdge(ctx context.Context, field g
 		return ec.fieldContext_ProductEdge_node(ctx, field)
 	}
 	return nil, fmt.Errorf("no field named %q was found under type ProductEdge", field.Name)
+}
+
+func (ec *executionContext) childFields_ProductOwed(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {
+	switch field.Name {
+	case "partner":
+		return ec.fieldContext_ProductOwed_partner(ctx, field)
+	case "product":
+		return ec.fieldContext_ProductOwed_product(ctx, field)
+	case "currency":
+		return ec.fieldContext_ProductOwed_currency(ctx, field)
+	case "claimsOpened":
+		return ec.fieldContext_ProductOwed_claimsOpened(ctx, field)
+	case "owed":
+		return ec.fieldContext_ProductOwed_owed(ctx, field)
+	case "pending":
+		return ec.fieldContext_ProductOwed_pending(ctx, field)
+	case "blocked":
+		return ec.fieldContext_ProductOwed_blocked(ctx, field)
+	case "released":
+		return ec.fieldContext_ProductOwed_released(ctx, field)
+	}
+	return nil, fmt.Errorf("no field named %q was found under type ProductOwed", field.Name)
 }
 
 func (ec *executionContext) childFields_ProductTimes(ctx context.Context, field graphql.CollectedField) (*graphql.FieldContext, error) {

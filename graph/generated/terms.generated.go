@@ -2752,7 +2752,7 @@ func (ec *executionContext) marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx co
 	return ec._Money(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNMoney2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx context.Context, sel ast.SelectionSet, v []money.Money) graphql.Marshaler {
+func (ec *executionContext) marshalNMoney2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.Money) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]

@@ -62,6 +62,7 @@ var listBounds = map[string]listBound{
 	"CoverMap.cells":                      {entries: portfolio.MaxMapCells},
 	"MapCell.limits":                      {entries: 1, perCurrency: true},
 	"OccurrenceProgress.lines":            {entries: assumedPartners * assumedCurrencies},
+	"Occurrence.owedByProduct":            {entries: assumedPartners * assumedCurrencies},
 	"SandboxReplay.lines":                 {entries: assumedCurrencies},
 	"SandboxChecklist.items":              {entries: 5},
 	"Series.points":                       {fromArguments: true},

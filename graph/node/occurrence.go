@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"parapet/model/hazard/occurrence"
+	"parapet/model/insight/progress"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
@@ -55,6 +56,14 @@ func (o *Occurrence) Progress(ctx context.Context) (*wire.OccurrenceProgress, er
 	r := o.batch.reader
 	return loadRelation(ctx, o.batch, o.ID, "progress", func(ctx context.Context) (map[string]*wire.OccurrenceProgress, error) {
 		return r.Service.Progress.ByID(ctx, r.Actor, o.batch.ids)
+	})
+}
+
+// OwedByProduct returns what the claims of the occurrence owe.
+func (o *Occurrence) OwedByProduct(ctx context.Context) ([]progress.ProductOwed, error) {
+	r := o.batch.reader
+	return loadRelation(ctx, o.batch, o.ID, "owedByProduct", func(ctx context.Context) (map[string][]progress.ProductOwed, error) {
+		return r.Service.Progress.ByProduct(ctx, r.Actor, o.batch.ids)
 	})
 }
 

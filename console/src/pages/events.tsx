@@ -18,6 +18,7 @@ const listQuery = graphql(`query EventDesk($after: String, $filter: OccurrenceFi
 	}
 }`);
 const latestQuery = graphql(`query Latest { latestEvents(first: 12) { nodes { id sequence type partner occurredAt subject { type id } } } }`);
+const owedQuery = graphql(`query OwedByProduct($id: ID!) { occurrence(id: $id) { owedByProduct { partner product currency claimsOpened owed { amount currency } pending { amount currency } blocked { amount currency } released { amount currency } } } }`);
 const progressDocument = graphql(`subscription Progress($occurrenceId: ID!) { occurrenceProgress(occurrenceId: $occurrenceId) { status settled candidates decided claimsOpened lines { partner currency candidates decided claimsOpened owed { amount currency } pending { amount currency } blocked { amount currency } released { amount currency } } hasMore } }`);
 
 interface Progress { status: string; settled: boolean; candidates: number; decided: number; claimsOpened: number; lines: readonly { partner: string; currency: string; candidates: number; decided: number; claimsOpened: number; owed: M; pending: M; blocked: M; released: M }[] }
@@ -53,6 +54,7 @@ function One({ viewer, id }: { viewer: Viewer; id: string }) {
 	const [near, setNear] = useState(false);
 	const read = useRead(touchedQuery, { id, nearMisses: near });
 	const [progress, setProgress] = useState<Progress | null>(null);
+	const owed = useRead(owedQuery, { id }, { every: progress?.settled ? undefined : 4000 });
 	useEffect(() => follow(progressDocument, () => ({ occurrenceId: id }), (d) => setProgress(d.occurrenceProgress)), [id]);
 	return (
 		<Load from={read}>
@@ -71,6 +73,12 @@ function One({ viewer, id }: { viewer: Viewer; id: string }) {
 								]} />
 							</Card>
 						)}
+						<Card title={t.desk.byProduct} class="flush">
+							<Load from={owed}>{(d) => <Table name={t.desk.byProduct} rows={d.occurrence?.owedByProduct ?? []} keyOf={(l) => l.partner + l.product + l.currency} empty={t.desk.noMoney} columns={[
+								{ title: t.fields.partner, cell: (l) => l.partner }, { title: t.fields.product, cell: (l) => l.product }, { title: t.nav.pages.claims, cell: (l) => number(l.claimsOpened), end: true }, { title: t.fields.owed, cell: (l) => <Money of={l.owed} />, end: true },
+								{ title: t.desk.pending, cell: (l) => money(l.pending), end: true }, { title: t.desk.blocked, cell: (l) => money(l.blocked), end: true }, { title: t.desk.released, cell: (l) => money(l.released), end: true },
+							]} />}</Load>
+						</Card>
 						<div class="grid two">
 							<MapView fit label={t.desk.map} marks={last ? [{ id: "last", ...last, tone: "bad", solid: true, radiusKm: 0 }] : []} track={fixes.length > 1 ? fixes : undefined} pin={fixes.length === 1 ? last : null} />
 							<Card title={t.desk.readings}>

@@ -379,6 +379,12 @@ for (const [name, operator, pages] of [["acme", false, partnerPages], ["operator
 				await person.choose(title);
 				await person.inspect(`${operator ? "operator" : "partner"}-${title.toLowerCase().replaceAll(" ", "-")}-${colorScheme}-${width}`, { shot: true });
 			}
+			if (operator) {
+				await person.choose("Event desk");
+				await person.page.getByRole("link", { name: /us1000chhc/ }).first().click();
+				await person.page.getByRole("heading", { name: "Money owed by product" }).waitFor();
+				await person.inspect(`operator-event-${colorScheme}-${width}`, { shot: true });
+			}
 			await person.page.context().close();
 		});
 	}

@@ -46,9 +46,16 @@ type row struct {
 	Released     decimal.Decimal
 }
 
+// claimSums adds up claims c and their payouts po. A claim with several payouts counts with
+// the first of them.
+const claimSums = `count(*) filter (where po.claim_sequence is null or po.claim_sequence = 1) as claims,
+		sum(c.amount) filter (where c.status in ('approved', 'closed') and (po.claim_sequence is null or po.claim_sequence = 1)) as owed,
+		sum(po.amount) filter (where po.status in ('pending', 'releasing', 'reconciling')) as pending, sum(po.amount) filter (where po.status = 'blocked') as blocked,
+		sum(po.amount) filter (where po.status in ('released', 'reconciled') or po.settled_externally) as released`
+
 // query adds up the figures of occurrences ($1) for a partner ($2). Claims of
 // merged occurrences count for the one that they were merged into. A slice without a row
-// was decided and deleted. A claim with several payouts counts with the first of them.
+// was decided and deleted.
 const query = `with asked as materialized (
 	select a.id, oc.id as current_id, oc.version, exists (select from matchings ma where ma.occurrence_id = oc.id and ma.version = oc.version) as matched
 	from occurrences a join occurrences oc on oc.id = coalesce(a.merged_into, a.id) where a.id = any($1) and (a.scope = '' or %[1]s)
@@ -60,10 +67,7 @@ const query = `with asked as materialized (
 	left join matching_slices ms on ms.occurrence_id = mf.occurrence_id and ms.version = mf.version and ms.number = mf.number and ms.done_at is null
 	where %[2]s group by 1, 2, 3
 ), claimed as (
-	select m.current_id, c.partner, c.currency, count(*) filter (where po.claim_sequence is null or po.claim_sequence = 1) as claims,
-		sum(c.amount) filter (where c.status in ('approved', 'closed') and (po.claim_sequence is null or po.claim_sequence = 1)) as owed,
-		sum(po.amount) filter (where po.status in ('pending', 'releasing', 'reconciling')) as pending, sum(po.amount) filter (where po.status = 'blocked') as blocked,
-		sum(po.amount) filter (where po.status in ('released', 'reconciled') or po.settled_externally) as released
+	select m.current_id, c.partner, c.currency, ` + claimSums + `
 	from members m join claims c on c.occurrence_id = m.id left join payouts po on po.claim_id = c.id and po.partner = c.partner
 	where %[3]s group by 1, 2, 3
 )
