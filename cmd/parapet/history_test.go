@@ -30,26 +30,25 @@ func TestHistoryIsLoadedListedAndExported(t *testing.T) {
 	table, err := run("load", file, "--reason", "@"+reason, "--dry-run", "--output", "table")
 	require.NoError(t, err)
 	require.Regexp(t, `(?s)name +Some earthquakes\n.*\nPRODUCT +BEFORE +AFTER\n.*quake-circle +[0-9]+ USD +[0-9]+ USD\n`, table)
-	text, err := run("load", file, "--reason", "@"+reason)
+	text, err := run("load", file, "--reason", "@"+reason, "--select", "{ priceHistory { digest version } }")
 	require.NoError(t, err)
-	var loaded struct {
-		PriceHistory struct {
-			Digest  string `json:"digest"`
-			Version int    `json:"version"`
-		} `json:"priceHistory"`
+	var answer map[string]struct {
+		Digest  string `json:"digest"`
+		Version int    `json:"version"`
 	}
-	require.NoError(t, json.Unmarshal([]byte(text), &loaded))
-	require.Equal(t, 1, loaded.PriceHistory.Version)
-	require.Contains(t, trial, loaded.PriceHistory.Digest)
+	require.NoError(t, json.Unmarshal([]byte(text), &answer))
+	loaded := answer["priceHistory"]
+	require.Equal(t, 1, loaded.Version)
+	require.Contains(t, trial, loaded.Digest)
 	list, err := run("list", "--output", "table")
 	require.NoError(t, err)
 	require.Regexp(t, `EARTHQUAKES +1 +Some earthquakes`, list)
-	exported, err := run("export", loaded.PriceHistory.Digest)
+	exported, err := run("export", loaded.Digest)
 	require.NoError(t, err)
 	require.Equal(t, string(modeltest.QuakeHistory(2)), exported)
 
 	quote := w.callAs(t, "acme", "POST", "/v1/quotes", `{"product": "quake-circle", "context": {"partner": "acme"}}`, 201)
-	require.Equal(t, loaded.PriceHistory.Digest, quote["basis"].(map[string]any)["dataset_digest"])
+	require.Equal(t, loaded.Digest, quote["basis"].(map[string]any)["dataset_digest"])
 	save := func(name, path string) string {
 		_, record := w.sendRequest(t, w.tokenOf(t, "acme"), "GET", path, "")
 		text, err := json.Marshal(record)
