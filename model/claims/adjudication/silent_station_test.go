@@ -31,6 +31,7 @@ func stationMeasurement(fallback string) string {
 // bindPeriods binds a cover of calendar periods, and returns the first of its periods.
 func bindPeriods(b *modeltest.Bundle, fallback string, terms modeltest.Context) (*wire.Policy, time.Time, time.Time) {
 	b.PublishMeasured("rain-deficit", stationMeasurement(fallback), 1001)
+	b.Sweep() // servers sweep from their start on
 	policy := b.QuoteAndBind("rain-deficit", terms)
 	calendar := policy.Cover.Trigger.Calendar
 	first := calendar.FirstFrom(policy.EffectiveAt)
@@ -175,6 +176,7 @@ func TestSilentMonthOpensNothing(t *testing.T) {
 	}
 	require.Nil(t, plain.Cover.Measurement)
 	b.PublishMeasured("rain-deficit", stationMeasurement("none"), 1002)
+	b.Sweep()
 	measured := b.QuoteAndBind("rain-deficit", modeltest.Context{"term": "P70D"})
 	sweepInRealTime(t, b, measured.Cover.Trigger.Calendar.Period(measured.Cover.Trigger.Calendar.FirstFrom(measured.EffectiveAt)).Last.AddDate(0, 0, 1))
 	require.Len(t, b.Claims(measured), 1)

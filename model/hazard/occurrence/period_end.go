@@ -59,21 +59,14 @@ func OpenEndedPeriods(ctx context.Context, tx *store.Tx) (int, error) {
 	return 0, nil
 }
 
-// lockOrStart locks the row. The first time it starts with the first period that a cover
-// may count, or with the present one.
+// lockOrStart locks the row. The first time it starts with the present period: a release
+// that knows no ended periods may still work the jobs of those before.
 func (r *periodEndRow) lockOrStart(ctx context.Context, tx *store.Tx, calendar trigger.Calendar) error {
 	err := tx.NewSelect().Model(r).WherePK().For("UPDATE").Scan(ctx)
 	if !store.IsNoRows(err) {
 		return err
 	}
-	var first *time.Time
-	if err := tx.NewRaw("select min(payable_from) from policies where definition = ? and status <> 'archived'", calendar).Scan(ctx, &first); err != nil {
-		return fmt.Errorf("find the first period: %w", err)
-	}
-	if first == nil || first.After(tx.Now) {
-		first = &tx.Now
-	}
-	r.FirstDay = calendar.Period(first.UTC()).First
+	r.FirstDay = calendar.Period(tx.Now.UTC()).First
 	_, err = tx.NewInsert().Model(r).Exec(ctx)
 	return err
 }
