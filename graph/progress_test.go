@@ -44,7 +44,9 @@ func TestOccurrenceShowsWhatIsOwedByProduct(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)
 	document := fmt.Sprintf(`{ occurrence(id: %q) { owedByProduct { partner product currency claimsOpened owed { amount } pending { amount } blocked { amount } released { amount } } } }`, d.bindForProgress(t))
-	read := func(as string) []any { return dig(t, d.queryDataAs(t, as, document, nil), "occurrence", "owedByProduct").([]any) }
+	read := func(as string) []any {
+		return dig(t, d.queryDataAs(t, as, document, nil), "occurrence", "owedByProduct").([]any)
+	}
 	require.Empty(t, read("operator"))
 	d.RunJobs()
 	amount := func(n int) map[string]any { return map[string]any{"amount": float64(n)} }
