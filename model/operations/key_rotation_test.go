@@ -97,7 +97,7 @@ func TestSealKeysRotateWhileServersRun(t *testing.T) {
 var unsealedColumns = []string{
 	"event_checkpoints.hash", "event_checkpoints.signature", "event_sequence.hash", "event_redactions.data_hash", "event_redactions.redacted_hash",
 	"event_redactions.signature", "events.data", "events.data_hash", "idempotency_keys.request_hash", "observations.digest",
-	"observation_records.file_sha256", "observation_records.record", "price_histories.content",
+	"observation_records.file_sha256", "observation_records.record", "price_histories.content", "quotes.offer",
 }
 
 func TestEverySealedColumnIsRotated(t *testing.T) {
