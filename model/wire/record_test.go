@@ -82,6 +82,7 @@ func records() []record {
 		recordOf[wire.PartnerTerms](), recordOf[wire.PartnerContact](), recordOf[wire.CoverMap](), recordOf[wire.MapCover](), recordOf[wire.MapCell](),
 		recordOf[wire.SandboxRun](), recordOf[wire.SandboxClockRun](), recordOf[wire.SandboxReplay](), recordOf[wire.SandboxReset](), recordOf[wire.SandboxClock](),
 		recordOf[wire.SandboxSignature](), recordOf[wire.SandboxChecklist](), recordOf[wire.SandboxCheck](),
+		recordOf[wire.PriceHistory](), recordOf[wire.PriceChange](), recordOf[wire.Station](),
 	}
 }
 
