@@ -5,7 +5,8 @@
 # control stamps are off because git refuses a clone that another user owns.
 export GOFLAGS := -trimpath -buildvcs=false
 
-GO_TEST := go test -timeout=15m
+# Vetting is left to lint, which does it once for all packages.
+GO_TEST := go test -timeout=15m -vet=off
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help

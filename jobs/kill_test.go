@@ -21,7 +21,7 @@ import (
 )
 
 // This run is short; make chaos runs a longer one.
-var hits = flag.Int("hits", 2, "how often TestReleaseSurvivesWorkerDeathAtEveryStep and TestBatchReleaseSurvivesDeathAtEveryStep kill a worker at each point")
+var hits = flag.Int("hits", 1, "how often TestReleaseSurvivesWorkerDeathAtEveryStep and TestBatchReleaseSurvivesDeathAtEveryStep kill a worker at each point")
 
 // These variables make the test binary a worker that releases one payout, or a batch if
 // none is given, and is killed: the step, the database and the payout.

@@ -16,7 +16,7 @@ import (
 // This run is short; make chaos runs a longer one.
 var (
 	killHits   = flag.Int("kill-hits", 2_000, "policies that the earthquake of TestStormSurvivesKills pays")
-	stormKills = flag.Int("storm-kills", 3, "how often it kills a process or the database during the storm")
+	stormKills = flag.Int("storm-kills", 2, "how often it kills a process or the database during the storm")
 )
 
 // hitAmount is what the earthquake of the test pays each policy.
