@@ -7,6 +7,8 @@ export GOFLAGS := -trimpath -buildvcs=false
 
 # Vetting is left to lint, which does it once for all packages.
 GO_TEST := go test -timeout=15m -vet=off
+# Aliases are resolved: the generator takes one of several names of a type at random.
+GQLGEN := GODEBUG=gotypesalias=0 go tool gqlgen generate
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
 
 .DEFAULT_GOAL := help
@@ -74,7 +76,7 @@ format: ## format the code as lint wants it
 	$(LINT) fmt ./...
 
 generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples, the program of the page /verify, the alarms as rules and as a dashboard, the documentation at /docs
-	go tool gqlgen generate
+	$(GQLGEN)
 	go test -count=1 -run='^TestEveryDescriptionIsWrittenOnce$$' ./rest -update # the document embeds them
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update # the story is held against it
 	go test -count=1 -run='^(TestGolden|TestEventCatalogue)$$' ./rest -update
@@ -92,7 +94,7 @@ verify: postgres ## check that the generated documents, go.mod and the house rul
 	go test -count=1 -run='^TestAlarmFilesFollowTheRunbook$$' ./cmd/parapet
 	go mod tidy -diff
 	internal/tools/verifypage --check
-	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); go tool gqlgen generate; \
+	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); $(GQLGEN); \
 		test "$$before" = "$$(graph)" || { echo "graph/ is not what gqlgen makes of the schema: see what it has just changed, and commit it" >&2; exit 1; }
 	@! find graph/unbound -name '*.go' 2>/dev/null | grep . || { echo "graph/unbound holds types of the schema without a Go type: bind them in gqlgen.yml" >&2; exit 1; }
 	$(GO_TEST) -count=1 ./internal/arch ./console ./docs

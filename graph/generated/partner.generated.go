@@ -16,6 +16,7 @@ import (
 
 	"parapet/graph/node"
 	"parapet/graph/scalar"
+	"parapet/model/money"
 	"parapet/model/wire"
 )
 
@@ -610,7 +611,7 @@ func (ec *executionContext) _PartnerTerms_maximumLimits(ctx context.Context, fie
 			return obj.MaximumLimits, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []wire.Money) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []money.Money) graphql.Marshaler {
 			return ec.marshalNMoney2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx, selections, v)
 		},
 		true,

@@ -876,7 +876,7 @@ func (ec *executionContext) _MapCell_limits(ctx context.Context, field graphql.C
 			return obj.Limits, nil
 		},
 		nil,
-		func(ctx context.Context, selections ast.SelectionSet, v []wire.Money) graphql.Marshaler {
+		func(ctx context.Context, selections ast.SelectionSet, v []money.Money) graphql.Marshaler {
 			return ec.marshalNMoney2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx, selections, v)
 		},
 		true,

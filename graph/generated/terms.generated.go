@@ -2752,7 +2752,7 @@ func (ec *executionContext) marshalNMoney2parapetᚋmodelᚋmoneyᚐMoney(ctx co
 	return ec._Money(ctx, sel, &v)
 }
 
-func (ec *executionContext) marshalNMoney2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx context.Context, sel ast.SelectionSet, v []wire.Money) graphql.Marshaler {
+func (ec *executionContext) marshalNMoney2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx context.Context, sel ast.SelectionSet, v []money.Money) graphql.Marshaler {
 	ret := graphql.MarshalSliceConcurrently(ctx, len(v), 0, false, func(ctx context.Context, i int) graphql.Marshaler {
 		fc := graphql.GetFieldContext(ctx)
 		fc.Result = &v[i]
@@ -3125,13 +3125,13 @@ func (ec *executionContext) marshalOMoney2ᚖparapetᚋmodelᚋmoneyᚐMoney(ctx
 	return ec._Money(ctx, sel, v)
 }
 
-func (ec *executionContext) unmarshalOMoneyInput2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx context.Context, v any) ([]wire.Money, error) {
+func (ec *executionContext) unmarshalOMoneyInput2ᚕparapetᚋmodelᚋmoneyᚐMoneyᚄ(ctx context.Context, v any) ([]money.Money, error) {
 	if v == nil {
 		return nil, nil
 	}
 	vSlice := graphql.CoerceList(v)
 	var err error
-	res := make([]wire.Money, len(vSlice))
+	res := make([]money.Money, len(vSlice))
 	for i := range vSlice {
 		ctx := graphql.WithPathContext(ctx, graphql.NewPathWithIndex(i))
 		res[i], err = ec.unmarshalNMoneyInput2parapetᚋmodelᚋmoneyᚐMoney(ctx, vSlice[i])
