@@ -6,6 +6,6 @@ alter table quotes add column if not exists offer bytea,
 comment on column quotes.offer is
     'An object with the cover, the price, its basis and the history: plain, or a Zstandard frame (first byte 0x28) with a dictionary of this program. Null: they are in their own columns.';
 
--- An older release that runs beside this one reads the four columns. A database without quotes has none of them: there,
+-- An older release that runs on the database reads the four columns. A database without quotes has none of them: there,
 -- offers begin at once. Elsewhere they begin after a later migration raises minimum_binary.
 update schema_compatibility set minimum_binary = 43 where not exists (select from quotes);

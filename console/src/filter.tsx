@@ -6,7 +6,7 @@ import { chosenPartner } from "./store";
 import { t } from "./texts";
 import { Choice, Text } from "./ui";
 
-// useFilter returns the filter, with the partner whom an operator has chosen, and the bar that edits it. Typed values apply after a short wait.
+// useFilter returns the filter, with the partner that an operator has chosen, and the bar that edits it. Typed values apply after a short wait.
 export function useFilter(names: string[], options: Record<string, string[]> = {}): [Record<string, any>, ComponentChildren] {
 	const search = useSearch();
 	const [location, go] = useLocation();

@@ -25,7 +25,7 @@ export function store<T>(value: T): Store<T> {
 	};
 }
 
-// chosenPartner is whom an operator looks at; empty: all partners.
+// chosenPartner is the partner that an operator looks at; empty: all partners.
 export const chosenPartner = store("");
 
 // A store whose value outlives a reload in this browser; never for tokens or accounts.

@@ -15008,14 +15008,14 @@ extend type Mutation {
   Register a partner. Registering it again under the same name changes nothing. Scope operator. Errors: validation_failed,
   state_conflict when the slug has another name.
   """
-  registerPartner("Whom to register." input: RegisterPartnerInput!): RegisterPartnerPayload
+  registerPartner("The partner to register." input: RegisterPartnerInput!): RegisterPartnerPayload
   """
   Disable a partner: every request of it is refused with partner_disabled, on every node within seconds. Its policies stay
   in force, and its claims are paid. Scope operator. Errors: not_found, validation_failed.
   """
-  disablePartner("Whom to disable, and why." input: DisablePartnerInput!): DisablePartnerPayload
+  disablePartner("The partner to disable, and why." input: DisablePartnerInput!): DisablePartnerPayload
   "Enable a disabled partner. Scope operator. Errors: not_found, validation_failed."
-  enablePartner("Whom to enable, and why." input: EnablePartnerInput!): EnablePartnerPayload
+  enablePartner("The partner to enable, and why." input: EnablePartnerInput!): EnablePartnerPayload
   """
   Replace the terms of a partner: a member that is left out has no bound of its own. They count for new quotes and
   requests, on every node within seconds; quotes and policies keep theirs. Scope operator. Errors: not_found,
@@ -15054,7 +15054,7 @@ type PartnerTerms {
   requestsPerSecond: Int
   "Requests at once; null: those of the server."
   requestBurst: Int
-  "Whom operators write to."
+  "The people that operators write to."
   contacts: [PartnerContact!]!
 }
 
@@ -15164,7 +15164,7 @@ input SetPartnerTermsInput {
   requestsPerSecond: Int
   "Requests at once, 1 to 100000; left out: those of the server."
   requestBurst: Int
-  "Whom operators write to, at most 20."
+  "The people that operators write to, at most 20."
   contacts: [PartnerContactInput!]
   "The reason, shown to operators only, 1 to 2000 characters."
   reason: String!

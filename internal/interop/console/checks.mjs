@@ -176,7 +176,7 @@ await check("a past disaster is replayed: a claim opens, an account is recorded,
 	await run.getByText("Done", { exact: true }).waitFor();
 	await run.getByRole("cell", { name: "USD 20,000" }).first().waitFor();
 	await acme.inspect("time-machine", { shot: true });
-	claim = await openClaim(() => run.getByRole("link", { name: "See whom it touched" }).click());
+	claim = await openClaim(() => run.getByRole("link", { name: "See the covers it touched" }).click());
 	await page.getByText(/It reaches the threshold/).waitFor();
 	await recordAccount(script.slice(0, 100));
 	await page.getByRole("link", { name: /^pay_/ }).click();

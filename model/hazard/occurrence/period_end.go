@@ -31,7 +31,7 @@ const stationsPerPeriodStep = 100
 // each transaction, and returns 1 while there may be more.
 //
 // In a rehearsal, where the clock runs ahead, it looks only at periods of which a day was
-// reported: what nobody rehearses did not happen.
+// reported: what is not rehearsed did not happen.
 func OpenEndedPeriods(ctx context.Context, tx *store.Tx) (int, error) {
 	for _, calendar := range trigger.Calendars() {
 		row := &periodEndRow{Definition: string(calendar)}
