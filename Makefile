@@ -86,7 +86,7 @@ generate: postgres ## write what is generated anew: the GraphQL server, the gold
 	go test -count=1 ./docs -update
 
 console: ## check and build the web console into console/dist; needs Node 20.19 or newer
-	@cd console && { cmp -s package-lock.json node_modules/.installed || { npm ci --silent --no-audit --no-fund && cp package-lock.json node_modules/.installed; }; }
+	@internal/interop/install ../../console
 	@cd console && npm run --silent check && npm run --silent build
 
 verify: postgres ## check that the generated documents, go.mod and the house rules are as committed
