@@ -25,14 +25,6 @@ type quoteOffer struct {
 	History []pricing.PastEvent `json:"history"`
 }
 
-// encodedOffer is a quoteOffer whose members were already encoded.
-type encodedOffer struct {
-	Cover   jsontext.Value `json:"cover"`
-	Price   jsontext.Value `json:"price"`
-	Basis   jsontext.Value `json:"basis"`
-	History jsontext.Value `json:"history"`
-}
-
 // packOffer moves the members of an offer from the encoded record to the column offer,
 // unless an older release may read the row.
 func packOffer(ctx context.Context, tx *store.Tx, row *QuoteRow, written map[string]jsontext.Value) error {
@@ -40,14 +32,15 @@ func packOffer(ctx context.Context, tx *store.Tx, row *QuoteRow, written map[str
 	if err != nil || !known {
 		return err
 	}
-	text, err := wire.Encode(encodedOffer{written["cover"], written["price"], written["basis"], written["history"]})
+	offer := make(map[string]jsontext.Value)
+	for _, member := range []string{"cover", "price", "basis", "history"} {
+		offer[member], written[member] = written[member], nil // null
+	}
+	text, err := wire.Encode(offer)
 	if err != nil {
 		return fmt.Errorf("encode an offer: %w", err)
 	}
 	row.Offer = compress.Compress(text)
-	for _, member := range []string{"cover", "price", "basis", "history"} {
-		written[member] = nil // null
-	}
 	return nil
 }
 

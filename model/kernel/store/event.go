@@ -61,7 +61,7 @@ func (tx *Tx) ReserveEvents(n int) { tx.events = make([]EventRow, 0, n) }
 // saveEvents queues the insert of all events and of their places in the order of
 // numbering, which is the order in which they were recorded.
 func (tx *Tx) saveEvents(ctx context.Context) error {
-	compressed, err := mayCompress(ctx, tx)
+	compressed, err := AllReleasesKnow(ctx, tx, compressionMigration)
 	if err != nil {
 		return err
 	}
@@ -82,15 +82,9 @@ func (tx *Tx) saveEvents(ctx context.Context) error {
 }
 
 // compressionMigration is the number of the migration since which every release reads
-// compressed events and responses.
+// compressed events and responses. An older one, which may run on the database during an
+// upgrade, would send the compressed bytes.
 const compressionMigration = 24
-
-// mayCompress reports whether events and responses may be stored compressed: an older
-// release, which may run on the database during an upgrade, would send the compressed
-// bytes.
-func mayCompress(ctx context.Context, tx *Tx) (bool, error) {
-	return AllReleasesKnow(ctx, tx, compressionMigration)
-}
 
 // oldestRelease is the number of the newest migration that all releases know that may run
 // on the database. It is read once per process; 0: not yet.
@@ -103,10 +97,19 @@ func AllReleasesKnow(ctx context.Context, tx *Tx, migration int64) (bool, error)
 	if oldest := known.migration.Load(); oldest > 0 {
 		return oldest >= migration, nil
 	}
-	var oldest int64
-	if err := tx.PgxConn.QueryRow(ctx, "select minimum_binary from schema_compatibility").Scan(&oldest); err != nil {
-		return false, fmt.Errorf("read the oldest release of the database: %w", err)
+	oldest, err := ReadOldestRelease(ctx, tx)
+	if err != nil {
+		return false, err
 	}
 	known.migration.Store(oldest)
 	return oldest >= migration, nil
+}
+
+// ReadOldestRelease returns the number of the newest migration that all releases know that
+// may run on the database now.
+func ReadOldestRelease(ctx context.Context, tx *Tx) (migration int64, err error) {
+	if err := tx.PgxConn.QueryRow(ctx, "select minimum_binary from schema_compatibility").Scan(&migration); err != nil {
+		return 0, fmt.Errorf("read the oldest release of the database: %w", err)
+	}
+	return migration, nil
 }

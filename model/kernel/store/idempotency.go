@@ -134,7 +134,7 @@ func (r *IdempotencyRow) packBody(tx *Tx) (err error) {
 		r.Body, err = tx.Store.Keys.SealBytes(r.Body, r.SealContext())
 		return err
 	}
-	compressed, err := mayCompress(tx.Ctx, tx)
+	compressed, err := AllReleasesKnow(tx.Ctx, tx, compressionMigration)
 	if compressed {
 		r.Body = compress.Compress(r.Body)
 	}

@@ -27,11 +27,11 @@ func checkMeasurement(ctx context.Context, tx *store.Tx, d product.Document) err
 	if d.Measurement == nil {
 		return nil
 	}
-	var readable bool
-	if err := tx.NewRaw("select minimum_binary >= ? from schema_compatibility", measurementMigration).Scan(ctx, &readable); err != nil {
-		return fmt.Errorf("read the oldest release of the database: %w", err)
+	oldest, err := store.ReadOldestRelease(ctx, tx) // each time: the error says how to change it
+	if err != nil {
+		return err
 	}
-	if !readable {
+	if oldest < measurementMigration {
 		return apperr.Invalid(apperr.NewFieldError(measurementPointer, "not_allowed",
 			fmt.Sprintf("Releases that cannot read a measurement may run on this database. When none does, an operator sets schema_compatibility.minimum_binary to %d.", measurementMigration)))
 	}

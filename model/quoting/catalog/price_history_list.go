@@ -99,9 +99,8 @@ func (s *Service) RetirePriceHistory(ctx context.Context, caller actor.Actor, in
 			return fmt.Errorf("retire price history: %w", err)
 		}
 		record = new(row.toRecord(false))
-		id := fmt.Sprintf("%s/%d", row.DataSet, row.Version)
-		tx.Describe("", id, &in.Reason)
-		return tx.StoreResponse(store.StatusOK, id, record)
+		tx.Describe("", row.id(), &in.Reason)
+		return tx.StoreResponse(store.StatusOK, row.id(), record)
 	})
 	store.Local[historyCache](s.Store).expire()
 	return record, err

@@ -69,9 +69,8 @@ func (s *Service) LoadPriceHistory(ctx context.Context, caller actor.Actor, in L
 			return err
 		}
 		loaded = &LoadedHistory{row.toRecord(true), prices}
-		id := fmt.Sprintf("%s/%d", row.DataSet, row.Version)
-		tx.Describe("", id, &in.Reason)
-		return tx.StoreResponse(store.StatusOK, id, loaded)
+		tx.Describe("", row.id(), &in.Reason)
+		return tx.StoreResponse(store.StatusOK, row.id(), loaded)
 	})
 	store.Local[historyCache](s.Store).expire()
 	return loaded, err
@@ -99,11 +98,7 @@ func readEdition(content io.Reader, now time.Time) (file []byte, edition *hazard
 // comparePrices checks the products on sale against an edition and returns how the premium
 // of their defaults changes.
 func (s *Service) comparePrices(ctx context.Context, edition *hazard.Edition, now time.Time) ([]wire.PriceChange, error) {
-	selected, err := selectHistory(ctx, s.Store)
-	if err != nil {
-		return nil, err
-	}
-	before, err := buildHistory(ctx, s.Store, historySelection{digests: selected.digests})
+	before, err := s.loadFullHistory(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -176,6 +171,9 @@ func (r *priceHistoryRow) save(ctx context.Context, tx *store.Tx) error {
 	}
 	return apperr.Fail(apperr.CodeStateConflict, "Another file was loaded at the same time; look at it, and load this one again.")
 }
+
+// id is how the audit log names the edition.
+func (r *priceHistoryRow) id() string { return fmt.Sprintf("%s/%d", r.DataSet, r.Version) }
 
 func (r *priceHistoryRow) toRecord(inUse bool) wire.PriceHistory {
 	return wire.PriceHistory{
