@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -58,7 +57,7 @@ const minimumEditionYears = 20
 // are in order of their lines; line 1 stands for what is missing.
 func ParseEdition(file []byte, asOf time.Time) (*Edition, []RowError) {
 	digest := sha256.Sum256(file)
-	p := editionParser{edition: &Edition{Dataset: Dataset{Digest: "sha256:" + hex.EncodeToString(digest[:])}}}
+	p := editionParser{edition: &Edition{Dataset: Dataset{Digest: formatDigest(digest[:])}}}
 	rows := p.readHeader(file)
 	p.checkHeader(asOf)
 	if p.edition.DataSet != "" {

@@ -100,5 +100,8 @@ func readShippedFile[T any](file []byte, parse func(io.Reader) ([]T, []RowError,
 	if err == nil && len(refused) > 0 {
 		err = refused[0]
 	}
-	return records, "sha256:" + hex.EncodeToString(digest.Sum(nil)), err
+	return records, formatDigest(digest.Sum(nil)), err
 }
+
+// formatDigest returns the text of a SHA-256 by which files of history are found.
+func formatDigest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }

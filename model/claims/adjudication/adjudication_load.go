@@ -224,7 +224,11 @@ func isApproved(r *claims.ClaimRow) bool {
 // save writes the results to the database in one statement per table.
 func (adj *adjudication) save(ctx context.Context) error {
 	if len(adj.newDeterminations) > 0 {
-		for _, row := range append(adj.events, adj.reportedOccurrence()) {
+		rows := adj.events // with the reported occurrence, if there are any
+		if rows == nil {
+			rows = []*occurrence.OccurrenceRow{adj.reportedOccurrence()}
+		}
+		for _, row := range rows {
 			row.QueueReading(adj.Tx)
 		}
 	}

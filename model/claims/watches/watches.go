@@ -14,6 +14,7 @@ import (
 
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
+	"parapet/model/wire"
 )
 
 // Key is whose policies a figure of a slice counts.
@@ -62,17 +63,16 @@ func Announce(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID, versio
 	if err := tx.NewRaw(watchesQuery, pgdialect.Array(occurrences), pgdialect.Array(versions)).Scan(ctx, &watches); err != nil {
 		return fmt.Errorf("count covers within reach: %w", err)
 	}
-	rows := make(map[uuid.UUID]*occurrence.OccurrenceRow)
+	records := make(map[uuid.UUID]*wire.Occurrence)
 	for _, watch := range watches {
-		row := rows[watch.OccurrenceID]
-		if row == nil {
-			row = new(occurrence.OccurrenceRow)
-			if err := tx.NewSelect().Model(row).Where("oc.id = ?", watch.OccurrenceID).Scan(ctx); err != nil {
-				return fmt.Errorf("read occurrence: %w", err)
+		if records[watch.OccurrenceID] == nil {
+			record, err := watch.LoadRecord(ctx, tx)
+			if err != nil {
+				return err
 			}
-			rows[watch.OccurrenceID] = row
+			records[watch.OccurrenceID] = record
 		}
-		if err := watch.Announce(ctx, tx, row); err != nil {
+		if err := watch.Announce(tx, records[watch.OccurrenceID]); err != nil {
 			return err
 		}
 	}

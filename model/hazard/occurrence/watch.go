@@ -2,6 +2,7 @@ package occurrence
 
 import (
 	"context"
+	"fmt"
 
 	"github.com/google/uuid"
 
@@ -19,13 +20,23 @@ type Watch struct {
 	Covers       int64
 }
 
-// Announce records the event occurrence.watch for the partner.
-func (w *Watch) Announce(ctx context.Context, tx *store.Tx, row *OccurrenceRow) error {
+// LoadRecord returns the record of the occurrence, which Announce needs.
+func (w *Watch) LoadRecord(ctx context.Context, tx *store.Tx) (*wire.Occurrence, error) {
+	row := new(OccurrenceRow)
+	if err := tx.NewSelect().Model(row).Where("oc.id = ?", w.OccurrenceID).Scan(ctx); err != nil {
+		return nil, fmt.Errorf("read occurrence: %w", err)
+	}
 	record := row.ToRecord()
-	if err := summary.Add(ctx, tx, map[string]*wire.Occurrence{record.ID: record}); err != nil {
+	return record, summary.Add(ctx, tx, map[string]*wire.Occurrence{record.ID: record})
+}
+
+// Announce records the event occurrence.watch for the partner.
+func (w *Watch) Announce(tx *store.Tx, record *wire.Occurrence) error {
+	data, err := wire.Encode(wire.OccurrenceWatch{Object: record, Covers: w.Covers})
+	if err != nil {
 		return err
 	}
-	subject := store.RowHeader{ID: row.ID, Partner: w.Partner, Version: row.Version}
-	_, err := tx.AppendEventData(event.OccurrenceWatch, &subject, store.ResourceOccurrence, wire.OccurrenceWatch{Object: record, Covers: w.Covers})
+	subject := store.RowHeader{ID: w.OccurrenceID, Partner: w.Partner, Version: record.Version}
+	_, err = tx.AppendEventData(event.OccurrenceWatch, &subject, store.ResourceOccurrence, data)
 	return err
 }

@@ -96,10 +96,7 @@ func (in *RelationRequest) validate(rows [2]*occurrence.OccurrenceRow) error {
 		v.Require(rows[i].MergedInto == nil, pointer, "value", "The source merged this occurrence into another one: name that one, its merged_into.")
 		v.Require(!rows[i].Kind.IsDaily(), pointer, "value", "Occurrences at a station follow from its days: correct the days.")
 	}
-	if len(v.FieldErrors) > 0 {
-		return apperr.Invalid(v.FieldErrors...)
-	}
-	return nil
+	return v.Err()
 }
 
 // relationsQuery finds what operators decided about occurrences, after merges.

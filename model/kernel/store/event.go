@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"fmt"
+	"slices"
 	"sync/atomic"
 	"time"
 
@@ -33,16 +34,16 @@ type EventRow struct {
 
 // AppendEvent records an event about a row with its record. Cause comes before effect.
 func (tx *Tx) AppendEvent(kind event.Type, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
-	return tx.AppendEventData(kind, subject, object, map[string]any{"object": public})
-}
-
-// AppendEventData is AppendEvent with all members of data; one of them is object.
-func (tx *Tx) AppendEventData(kind event.Type, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
-	if err := kind.CheckSubject(object.Name); err != nil {
+	text, err := wire.Encode(public) // which may be encoded already
+	if err != nil {
 		return uuid.Nil, err
 	}
-	data, err := wire.Encode(public)
-	if err != nil {
+	return tx.AppendEventData(kind, subject, object, slices.Concat([]byte(`{"object":`), text, []byte(`}`)))
+}
+
+// AppendEventData is AppendEvent with all members of data, encoded; one of them is object.
+func (tx *Tx) AppendEventData(kind event.Type, subject *RowHeader, object ResourceType, data []byte) (uuid.UUID, error) {
+	if err := kind.CheckSubject(object.Name); err != nil {
 		return uuid.Nil, err
 	}
 	hash := sha256.Sum256(data)

@@ -80,14 +80,24 @@ func LoadHistory(ctx context.Context, s *store.Store) (*hazard.History, error) {
 }
 
 func selectHistory(ctx context.Context, s *store.Store) (selected historySelection, err error) {
-	newest := s.DB.NewSelect().Model((*priceHistoryRow)(nil)).DistinctOn("data_set").Column("digest").Where("retired_at is null").OrderExpr("data_set, version desc")
-	if err = newest.Scan(ctx, &selected.digests); err == nil {
-		err = s.DB.NewSelect().Model((*stationRow)(nil)).Column("name").Where("not enabled").OrderExpr("name").Scan(ctx, &selected.disabled)
+	if selected.digests, err = selectEditions(ctx, s); err != nil {
+		return selected, err
 	}
+	err = s.DB.NewSelect().Model((*stationRow)(nil)).Column("name").Where("not enabled").OrderExpr("name").Scan(ctx, &selected.disabled)
 	if err != nil {
-		return selected, store.TranslateError(fmt.Errorf("select price history: %w", err))
+		return selected, store.TranslateError(fmt.Errorf("select disabled stations: %w", err))
 	}
 	return selected, nil
+}
+
+// selectEditions returns the digests of the loaded editions that new quotes use.
+func selectEditions(ctx context.Context, s *store.Store) (digests []string, err error) {
+	err = s.DB.NewSelect().Model((*priceHistoryRow)(nil)).DistinctOn("data_set").Column("digest").Where("retired_at is null").
+		OrderExpr("data_set, version desc").Scan(ctx, &digests)
+	if err != nil {
+		return nil, store.TranslateError(fmt.Errorf("select price history: %w", err))
+	}
+	return digests, nil
 }
 
 func buildHistory(ctx context.Context, s *store.Store, selected historySelection) (*hazard.History, error) {

@@ -29,8 +29,8 @@ func (s *Service) Retire(ctx context.Context, caller actor.Actor, in RetireReque
 	}
 	v := apperr.Validator{}
 	audit.RequireNote(&v, &in.Reason, "/reason")
-	if len(v.FieldErrors) > 0 {
-		return nil, apperr.Invalid(v.FieldErrors...)
+	if err := v.Err(); err != nil {
+		return nil, err
 	}
 	none := apperr.Fail(apperr.CodeNotFound, "There is no product with this key and version.")
 	if !partners.SlugPattern.MatchString(in.Key) {

@@ -95,11 +95,11 @@ func (s *Service) RegisterStation(ctx context.Context, caller actor.Actor, in St
 
 // loadFullHistory returns the history of new quotes with its disabled stations.
 func (s *Service) loadFullHistory(ctx context.Context) (*hazard.History, error) {
-	selected, err := selectHistory(ctx, s.Store)
+	digests, err := selectEditions(ctx, s.Store)
 	if err != nil {
 		return nil, err
 	}
-	return buildHistory(ctx, s.Store, historySelection{digests: selected.digests})
+	return buildHistory(ctx, s.Store, historySelection{digests: digests})
 }
 
 // Stations lists the stations of the price history and the registered ones, by name.

@@ -17,17 +17,17 @@ type MeasuredState string
 
 const (
 	// MeasuredWaiting: the wait for the sources had not ended.
-	MeasuredWaiting MeasuredState = "waiting"
+	MeasuredWaiting = MeasuredState(measurement.Waiting)
 	// MeasuredSelected: the rule selected a source.
-	MeasuredSelected MeasuredState = "selected"
+	MeasuredSelected = MeasuredState(measurement.Selected)
 	// MeasuredFallback: the fallback selected a source.
 	MeasuredFallback MeasuredState = "fallback"
 	// MeasuredKept: the source that decided the claim before still counts.
 	MeasuredKept MeasuredState = "kept"
 	// MeasuredOperator: an operator determines, by evidence.
-	MeasuredOperator MeasuredState = "operator"
+	MeasuredOperator = MeasuredState(measurement.Operator)
 	// MeasuredStopped: the long stop came before a source was selected.
-	MeasuredStopped MeasuredState = "stopped"
+	MeasuredStopped = MeasuredState(measurement.Stopped)
 )
 
 // SourceReading is what one source reported of an event, as it was evaluated.
