@@ -17,17 +17,17 @@ type MeasuredState string
 
 const (
 	// MeasuredWaiting: the wait for the sources had not ended.
-	MeasuredWaiting = MeasuredState(measurement.Waiting)
+	MeasuredWaiting MeasuredState = "waiting"
 	// MeasuredSelected: the rule selected a source.
-	MeasuredSelected = MeasuredState(measurement.Selected)
+	MeasuredSelected MeasuredState = "selected"
 	// MeasuredFallback: the fallback selected a source.
 	MeasuredFallback MeasuredState = "fallback"
 	// MeasuredKept: the source that decided the claim before still counts.
 	MeasuredKept MeasuredState = "kept"
 	// MeasuredOperator: an operator determines, by evidence.
-	MeasuredOperator = MeasuredState(measurement.Operator)
+	MeasuredOperator MeasuredState = "operator"
 	// MeasuredStopped: the long stop came before a source was selected.
-	MeasuredStopped = MeasuredState(measurement.Stopped)
+	MeasuredStopped MeasuredState = "stopped"
 )
 
 // SourceReading is what one source reported of an event, as it was evaluated.
