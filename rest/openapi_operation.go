@@ -147,7 +147,7 @@ func (r *route) successResponse(status int, schemas huma.Registry) *huma.Respons
 	if r.method != http.MethodGet {
 		names = append(names, readAfterHeader)
 	}
-	if r.hasLocation && (status == http.StatusCreated || status == http.StatusAccepted) {
+	if r.locates(status) {
 		names = append(names, "Location")
 	}
 	response.Headers = headerRefs(names...)
@@ -159,7 +159,7 @@ func (r *route) successDescription(status int) string {
 	switch {
 	case status == http.StatusCreated:
 		return "The record was created."
-	case status == http.StatusAccepted && r.hasLocation:
+	case status == http.StatusAccepted && r.location != "":
 		return "It begins within a second: poll the run at Location until its status is done or failed."
 	case status == http.StatusAccepted && r.isSandboxOnly:
 		return "The rail reports it within seconds; this is the payout before."

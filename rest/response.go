@@ -21,7 +21,7 @@ func (c *requestContext) writeRecord(status int, record any) error {
 	if err != nil {
 		return err
 	}
-	if c.route.hasLocation && (status == http.StatusCreated || status == http.StatusAccepted) {
+	if c.route.locates(status) {
 		c.setLocation(reflect.Indirect(reflect.ValueOf(record)).FieldByName("ID").String())
 	}
 	c.writeBody(status, jsonType, body)
@@ -36,10 +36,15 @@ func (r *route) successStatus(created bool) int {
 	return r.successStatuses[len(r.successStatuses)-1]
 }
 
+// locates reports whether a response with a status has a Location.
+func (r *route) locates(status int) bool {
+	return r.location != "" && (status == http.StatusCreated || status == http.StatusAccepted)
+}
+
 // writeReplay writes the first response again, byte for byte.
 func (c *requestContext) writeReplay(first *store.Replay) {
 	c.markReplayed()
-	if c.route.hasLocation && (first.Status == http.StatusCreated || first.Status == http.StatusAccepted) {
+	if c.route.locates(first.Status) {
 		c.setLocation(first.ResourceID)
 	}
 	c.writeBody(first.Status, jsonType, first.Body)
@@ -48,13 +53,10 @@ func (c *requestContext) writeReplay(first *store.Replay) {
 // markReplayed marks the response as a replay of the first one.
 func (c *requestContext) markReplayed() { c.Header().Set("Idempotent-Replayed", "true") }
 
-// setLocation writes the address of a new record, under the base address that was called.
+// setLocation writes the address of a new record or of a run, under the base address that
+// was called.
 func (c *requestContext) setLocation(id string) {
-	path := c.route.path
-	if c.route.isSandboxOnly {
-		path = runsPath
-	}
-	c.Header().Set("Location", c.basePath+path+"/"+id)
+	c.Header().Set("Location", c.basePath+c.route.location+"/"+id)
 }
 
 // writeBody writes a whole body. A successful read carries a strong ETag; a caller that

@@ -32,7 +32,7 @@ type route struct {
 	successStatuses       []int         // the usual one first
 	bodyLimit             int64         // of the request's body, in bytes
 	fileMember            string        // member with a file in base64; empty for most
-	hasLocation           bool          // 201 and 202 carry the record's Location
+	location              string        // collection of the record that Location names; empty without one
 	isPaged               bool          // takes limit and cursor
 	filters               []string      // further query parameters
 	extraCodes            []apperr.Code // error codes beyond those of its form
@@ -217,8 +217,8 @@ func (r route) withErrorCodes(with ...apperr.Code) route { r.extraCodes = with; 
 // withFilters sets further query parameters.
 func (r route) withFilters(names ...string) route { r.filters = names; return r }
 
-// withLocation adds the Location of the created record to 201, and of the run to 202.
-func (r route) withLocation() route { r.hasLocation = true; return r }
+// withLocation adds the Location of the created record.
+func (r route) withLocation() route { r.location = r.path; return r }
 
 // withBodyLimit sets the limit of the body, in bytes.
 func (r route) withBodyLimit(limit int64) route { r.bodyLimit = limit; return r }

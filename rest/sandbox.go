@@ -26,13 +26,13 @@ func (s *server) sandboxRoutes() []route {
 			describedAs("moveSandboxClock", "Sandbox", "Move the clock", "Moves business time forward, to a time or by a duration. The run stops at each instant at which something is due (a quote expires, a claim is reviewed, cover ends), does that work, and goes on. The clock never goes back. It belongs to the server: where several partners share it only operators move it (403 insufficient_scope), unless PARAPET_REHEARSAL_CLOCK is partner. Tokens, rate limits and the timestamps of webhooks stay in real time."),
 		runRoute("/sandbox/replays", actor.ScopeClaimsWrite, s.replayEvent).withBodyLimit(4*bodyLimit).
 			describedAs("createSandboxReplay", "Sandbox", "Replay an event", "Records a past event again so that it ends now, for your own policies only. Move the clock first when a storm or days are to fall into cover: they happened before now. Each replay is a new occurrence; two replays of an earthquake within a minute are possible duplicates of each other, as in production."),
-		actionRoute("/sandbox/reset", actor.ScopeClaimsWrite, http.StatusAccepted, s.resetSandbox).withLocation().withErrorCodes(apperr.CodeStateConflict).
+		actionRoute("/sandbox/reset", actor.ScopeClaimsWrite, http.StatusAccepted, s.resetSandbox).withRunLocation().withErrorCodes(apperr.CodeStateConflict).
 			describedAs("resetSandbox", "Sandbox", "End open records", "Ends your open records by ordinary transitions: waiting claims are withdrawn, payouts that were not sent are cancelled, policies are cancelled, quotes expire, and your sandbox observations are retracted. Nothing is deleted; sequences and the clock go on."),
 		listRoute(runsPath, actor.ScopeClaimsRead, s.getSandboxRuns).
 			describedAs("listSandboxRuns", "Sandbox", "List runs", "Newest first."),
 		getRoute(runsPath+"/{run_id}", actor.ScopeClaimsRead, s.getSandboxRun).
 			describedAs("getSandboxRun", "Sandbox", "Read a run", "Its progress in percent, and what it has done. The figures of a replay are those of now, also after it is done."),
-		actionRoute(endpoint, actor.ScopeWebhooksWrite, http.StatusAccepted, s.sendBadSignature).withLocation().withErrorCodes(apperr.CodeStateConflict).
+		actionRoute(endpoint, actor.ScopeWebhooksWrite, http.StatusAccepted, s.sendBadSignature).withRunLocation().withErrorCodes(apperr.CodeStateConflict).
 			describedAs("sendBadSignature", "Sandbox", "Send a wrong signature", "Sends an event with a wrong signature to your endpoint, once. A receiver that verifies signatures refuses it; the run says what it answered."),
 		getRoute("/sandbox/checklist", actor.ScopeClaimsRead, s.getSandboxChecklist).
 			describedAs("getSandboxChecklist", "Sandbox", "Read the checklist", "What your client has shown, each with its first evidence."),
@@ -56,9 +56,12 @@ func (s *server) sandboxRoutes() []route {
 // sandboxOnly restricts the route to rehearsal servers.
 func (r route) sandboxOnly() route { r.isSandboxOnly = true; return r }
 
+// withRunLocation adds the Location of the run that is started.
+func (r route) withRunLocation() route { r.location = runsPath; return r }
+
 // runRoute is a POST that starts a run of the sandbox.
 func runRoute[In any](path string, scope actor.Scope, do func(context.Context, *requestContext, In) (*wire.SandboxRun, error)) route {
-	r := queryRoute(path, scope, do).withLocation()
+	r := queryRoute(path, scope, do).withRunLocation()
 	r.successStatuses = []int{http.StatusAccepted}
 	return r
 }
