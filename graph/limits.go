@@ -36,7 +36,7 @@ type operationCounter struct {
 // acquireOperation counts one more operation until release is called, which may be called
 // repeatedly. Errors: rate_limited.
 func (c *operationCounter) acquireOperation(actor actor.Actor) (release func(), err error) {
-	caller := callerName(actor)
+	caller := actor.CallerName()
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.counts[caller] >= maxOperations {
@@ -52,14 +52,6 @@ func (c *operationCounter) acquireOperation(actor actor.Actor) (release func(), 
 			delete(c.counts, caller)
 		}
 	}), nil
-}
-
-// callerName returns the name under which a caller's operations and streams are counted.
-func callerName(actor actor.Actor) string {
-	if actor.Partner == "" {
-		return "client/" + actor.Client
-	}
-	return "partner/" + actor.Partner
 }
 
 type rootSlotsKey struct{}

@@ -98,7 +98,7 @@ func (c *requestContext) openBody(limit int64) (io.Reader, error) {
 	case c.budget == nil:
 		return c.request.Body, nil
 	}
-	c.budgetCharge = c.budget.NewCharge(limiterKey(c.actor))
+	c.budgetCharge = c.budget.NewCharge(c.actor.CallerName())
 	if length < 0 {
 		return c.budgetCharge.Reader(c.request.Body), nil
 	}

@@ -11,7 +11,6 @@ import (
 	"strconv"
 	"time"
 
-	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 )
 
@@ -78,14 +77,6 @@ func (c *requestContext) setRateLimitHeaders(d LimitDecision) {
 	header.Set("RateLimit-Limit", strconv.Itoa(d.Limit))
 	header.Set("RateLimit-Remaining", remaining)
 	header.Set("RateLimit-Reset", reset)
-}
-
-// limiterKey returns the key of the allowance that an authenticated request uses.
-func limiterKey(actor actor.Actor) string {
-	if actor.Partner != "" {
-		return "partner/" + actor.Partner
-	}
-	return "client/" + actor.Client
 }
 
 // addressKey returns the key of the allowance of a caller without a token. An IPv6 /64

@@ -283,7 +283,7 @@ func (s *server) authenticateAndLimit(ctx context.Context, c *requestContext, au
 		c.actor.RequestID, c.actor.Operation = c.requestID, cmp.Or(c.route.operationID, c.route.path)
 	}
 	if err == nil {
-		if err := c.checkRateLimit(ctx, s.Limiter, limiterKey(c.actor)); err != nil {
+		if err := c.checkRateLimit(ctx, s.Limiter, c.actor.CallerName()); err != nil {
 			return err
 		}
 		s.Service.Bulk.CountRequest()

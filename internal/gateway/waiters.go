@@ -34,7 +34,7 @@ func (w *Waiters) Acquire(caller actor.Actor) (release func(), err error) {
 	if w == nil {
 		return func() {}, nil
 	}
-	who := waiterName(caller)
+	who := caller.CallerName()
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.byCaller[who] >= w.perPartner {
@@ -68,12 +68,4 @@ func refuseWaiter(code apperr.Code, format string, limit int) error {
 	refused := apperr.Fail(code, format, limit)
 	refused.RetryAfter = waitersRetryAfter
 	return refused
-}
-
-// waiterName returns the name under which a caller's waiters are counted.
-func waiterName(caller actor.Actor) string {
-	if caller.Partner != "" {
-		return "partner/" + caller.Partner
-	}
-	return "client/" + caller.Client
 }

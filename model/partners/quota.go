@@ -4,8 +4,9 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"strings"
 	"time"
+
+	"parapet/model/kernel/actor"
 )
 
 // Quota is a request allowance shared by all nodes: one token bucket per caller in a
@@ -43,14 +44,11 @@ type Grant struct {
 	PerSecond, Burst int
 }
 
-// partnerCaller begins the name of a caller that is a partner.
-const partnerCaller = "partner/"
-
-// Lease takes up to want requests from the caller's shared allowance. A partner's terms
-// replace the limits of the server.
+// Lease takes up to want requests from the shared allowance of a caller, named by
+// CallerName. A partner's terms replace the limits of the server.
 func (q *Quota) Lease(ctx context.Context, caller string, want int) (Grant, error) {
 	grant := Grant{Until: quotaLeaseTime, PerSecond: q.perSecond, Burst: q.burst}
-	if slug, is := strings.CutPrefix(caller, partnerCaller); is {
+	if slug, is := actor.PartnerOfCaller(caller); is {
 		terms, err := LoadTerms(ctx, q.service.Store, slug)
 		if err != nil {
 			return grant, err

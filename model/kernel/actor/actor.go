@@ -98,6 +98,23 @@ func (a Actor) DisplayName() string {
 	return a.Name
 }
 
+// partnerCaller begins the name of a caller that is a partner.
+const partnerCaller = "partner/"
+
+// CallerName is the name under which the use of limits is counted: of the partner, or of
+// the client without one.
+func (a Actor) CallerName() string {
+	if a.Partner != "" {
+		return partnerCaller + a.Partner
+	}
+	return "client/" + a.Client
+}
+
+// PartnerOfCaller returns the partner that a CallerName names.
+func PartnerOfCaller(name string) (slug string, is bool) {
+	return strings.CutPrefix(name, partnerCaller)
+}
+
 // HasScope reports whether the actor's token carries the scope.
 func (a Actor) HasScope(scope Scope) bool { return slices.Contains(a.Scopes, scope) }
 

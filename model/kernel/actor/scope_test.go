@@ -112,6 +112,18 @@ func TestOnlyPartnersActOnTheirOwnRecords(t *testing.T) {
 	require.Equal(t, actor.ScopeClaimsWrite, actor.Actor{Kind: actor.KindPartner}.ScopeForOwnRecords(actor.ScopeClaimsWrite))
 }
 
+func TestCallerNameNamesThePartnerOrElseTheClient(t *testing.T) {
+	t.Parallel()
+	partner := actor.Actor{Kind: actor.KindPartner, Partner: "acme", Client: "acme-web"}.CallerName()
+	client := actor.Actor{Kind: actor.KindOperator, Client: "console"}.CallerName()
+	require.Equal(t, []string{"partner/acme", "client/console"}, []string{partner, client})
+	slug, is := actor.PartnerOfCaller(partner)
+	require.True(t, is)
+	require.Equal(t, "acme", slug)
+	_, is = actor.PartnerOfCaller(client)
+	require.False(t, is)
+}
+
 func TestPartnersSeeNoNameOfAnOperator(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, "parapet", actor.Actor{Kind: actor.KindOperator, Name: "olive"}.DisplayName())
