@@ -20,7 +20,9 @@ import (
 // log, limits off) against a bare net/http and pgx handler that reads and writes
 // the same rows. Both take the same requests over loopback from the same eight
 // callers, in rounds that take turns, so that the ratio holds on a busy machine:
-// it is the median of the rounds' ratios.
+// it is the median of the rounds' ratios. Quotes are of one cover, whose price is
+// computed once, and in QuoteElsewhere of another place each time; the baseline
+// computes no price.
 //
 // Reported of each side: requests a second, percentiles in milliseconds, and for each
 // request allocations, microseconds of processor, those of Postgres, and bytes of
@@ -33,6 +35,14 @@ func BenchmarkREST(b *testing.B) {
 	})
 	b.Run("Write", func(b *testing.B) {
 		b.Run("Quote", c.compareSides(repeatRequest("POST", "/v1/quotes", c.quoteBody, 201)))
+		b.Run("QuoteElsewhere", c.compareSides(func(_ *testing.B, n int) []benchRequest {
+			quotes := make([]benchRequest, n)
+			for i := range quotes {
+				c.places++
+				quotes[i] = benchRequest{"POST", "/v1/quotes", fmt.Sprintf(`{"product":"quake-circle","context":{"partner":"acme","location":{"latitude":%.6f,"longitude":121.61}}}`, 23.98+1e-6*float64(c.places)), 201}
+			}
+			return quotes
+		}))
 		b.Run("Policy", c.compareSides(func(b *testing.B, n int) []benchRequest {
 			binds := make([]benchRequest, n)
 			for i, id := range c.bare.copyQuotes(b, n) {
@@ -116,6 +126,7 @@ type benchFixture struct {
 	bare                            *baselineServer
 	token, address, baselineAddress string
 	quoteBody, policy, claim        string
+	places                          int // of which a quote was asked
 }
 
 func newBenchFixture(b testing.TB) *benchFixture {

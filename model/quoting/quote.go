@@ -163,7 +163,7 @@ func priceQuote(tx *store.Tx, p *product.Product, in Request, terms wire.Partner
 	if share := terms.CommissionShare; share != nil && !p.Document().Loadings.ExpenseShare.Add(*share).LessThan(decimal.NewFromInt(1)) {
 		return nil, apperr.Fail(apperr.CodeRiskUninsurable, "Your commission and the costs of this product take the whole premium; ask Parapet's operators.")
 	}
-	priced, err := asked.Price(terms.CommissionShare)
+	priced, err := asked.Price(terms.CommissionShare, store.Local[product.PriceCache](tx.Store))
 	if err != nil {
 		return nil, translatePriceError(err)
 	}
@@ -180,7 +180,7 @@ func priceQuote(tx *store.Tx, p *product.Product, in Request, terms wire.Partner
 		Context:        priced.Context,
 		IgnoredContext: append([]string{}, priced.Ignored...), // an empty array, not null
 		Cover:          priced.Cover,
-		TermsHash:      trigger.TermsHash(p.Key(), p.Version(), priced.Cover),
+		TermsHash:      priced.TermsHash,
 		Price:          priced.Price,
 		Basis:          priced.Basis,
 		History:        priced.History,

@@ -19,6 +19,7 @@ type QuoteResult struct {
 	Context      []byte        // JSON as given, defaults filled in, unknown members kept
 	Ignored      []string      // names of unknown members, nested as location.altitude, sorted
 	Cover        trigger.Cover
+	TermsHash    string // of the product's version and the cover
 	Price        pricing.Price
 	Basis        pricing.Basis
 	History      []pricing.PastEvent
@@ -30,7 +31,7 @@ func (p *Product) Price(context []byte, asOf time.Time, h *hazard.History) (Quot
 	if err != nil {
 		return QuoteResult{}, err
 	}
-	return r.Price(nil)
+	return r.Price(nil, nil)
 }
 
 // Request is a context validated by its product.
@@ -62,25 +63,27 @@ func (r *Request) Limit() money.Money { return r.cover.Limit }
 
 // Price prices a context without faults. Errors: *pricing.UninsurableError for a
 // premium beyond the product's largest rate on line; *ContextError for terms that the
-// price data cannot answer. A commission replaces the product's share of the premium.
-func (r *Request) Price(commission *decimal.Decimal) (QuoteResult, error) {
+// price data cannot answer. A commission replaces the product's share of the premium. The
+// cache may be nil.
+func (r *Request) Price(commission *decimal.Decimal, cache *PriceCache) (QuoteResult, error) {
 	a := r.input
 	quoted := QuoteResult{
 		Partner: a.terms.Partner, Policyholder: r.Policyholder,
-		Context: a.full, Ignored: a.ignored, Cover: r.cover,
+		Context: a.full, Ignored: a.ignored, Cover: r.cover, TermsHash: trigger.TermsHash(r.product.Key(), r.product.Version(), r.cover),
 	}
-	parameters := r.product.pricingParameters(r.cover.Limit.Currency)
+	parameters, terms := r.product.pricingParameters(r.cover.Limit.Currency), quoted.TermsHash
 	if commission != nil {
 		parameters.CommissionShare = *commission
+		terms += " " + commission.String()
 	}
-	var err error
-	quoted.Price, quoted.Basis, quoted.History, err = pricing.Burn(r.cover, parameters, r.history, a.asOf)
+	priced, err := r.burn(cache, terms, parameters)
 	if unanswerable := (*pricing.UnpriceableError)(nil); errors.As(err, &unanswerable) {
 		return QuoteResult{}, &ContextError{Fields: []Field{fieldAt(a.root, []string{unanswerable.Member}, CodeValue, "%s", unanswerable.Detail)}}
 	}
 	if err != nil {
 		return QuoteResult{}, err
 	}
+	quoted.Price, quoted.Basis, quoted.History = priced.price, priced.basis, priced.past
 	return quoted, nil
 }
 

@@ -67,7 +67,7 @@ func TestFirstAndLastLimitOfEachCurrencyAreAccepted(t *testing.T) {
 			require.Equal(t, "/context/limit/amount maximum", faultOf(t, p.Key(), limit(c.MaximumLimit+1)), name)
 			r, err := p.Read([]byte(`{"partner":"acme",`+limit(c.MaximumLimit)+`}`), asOf, hazard.Shipped())
 			require.NoError(t, err)
-			priced, err := r.Price(nil)
+			priced, err := r.Price(nil, nil)
 			require.NoError(t, err, name)
 			require.Equal(t, money.New(c.MaximumLimit, c.Code), priced.Cover.Limit)
 			require.GreaterOrEqual(t, priced.Price.Premium.Amount, c.MinimumPremium, name)
