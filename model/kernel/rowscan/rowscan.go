@@ -1,0 +1,106 @@
+// Package rowscan scans the rows of prepared statements into structs that bun describes,
+// and arrays of rows inside them. It has no states and takes no locks. Start reading at For.
+package rowscan
+
+import (
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/go-json-experiment/json/jsontext"
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgtype"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/schema"
+)
+
+// Scanner scans rows into structs of one type by column name. Field lookup and scan
+// plans are computed once per statement and connection.
+type Scanner struct {
+	columns []pgconn.FieldDescription
+	fields  []*schema.Field
+	plans   []pgtype.ScanPlan
+}
+
+// scanners are cached per connection, whose types they know, up to maxCachedScanners:
+// filters create more statements than are worth caching.
+const (
+	scannerCacheKey   = "parapet scanners"
+	maxCachedScanners = 512
+)
+
+// statement identifies a scanner of a connection.
+type statement struct {
+	row  reflect.Type
+	text string
+}
+
+// For returns the scanner for the current row of a statement. A statement that
+// returns other columns than before, after a migration, gets a new one.
+func For(db *bun.DB, rows pgx.Rows, text string, row reflect.Value) (*Scanner, error) {
+	kept := rows.Conn().PgConn().CustomData()
+	known, _ := kept[scannerCacheKey].(map[statement]*Scanner)
+	if known == nil || len(known) >= maxCachedScanners {
+		known = make(map[statement]*Scanner)
+		kept[scannerCacheKey] = known
+	}
+	name, columns := statement{row.Type(), text}, rows.FieldDescriptions()
+	if found := known[name]; found != nil && slices.Equal(found.columns, columns) {
+		return found, nil
+	}
+	table, made := db.Table(row.Type()), &Scanner{columns: slices.Clone(columns)}
+	for _, column := range columns {
+		field := table.LookupField(column.Name)
+		if field == nil {
+			return nil, fmt.Errorf("%s has no column %s", table.TypeName, column.Name)
+		}
+		made.fields = append(made.fields, field)
+		made.plans = append(made.plans, planScan(db, rows.Conn().TypeMap(), column, field, row))
+	}
+	known[name] = made
+	return made, nil
+}
+
+func planScan(db *bun.DB, types *pgtype.Map, column pgconn.FieldDescription, field *schema.Field, row reflect.Value) pgtype.ScanPlan {
+	if column.DataTypeOID == pgtype.RecordArrayOID {
+		fields := db.Table(field.StructField.Type.Elem()).Fields
+		return &embeddedPlan{types, fields, make([]pgtype.ScanPlan, len(fields))}
+	}
+	return types.PlanScan(column.DataTypeOID, column.Format, scanTarget(field, row))
+}
+
+// Scan reads the current row into a struct. Null columns of a Packed row are zero.
+func (c *Scanner) Scan(rows pgx.Rows, row reflect.Value) error {
+	packed, isPacked := row.Addr().Interface().(Packed)
+	values := rows.RawValues()
+	for i, field := range c.fields {
+		if isPacked && values[i] == nil {
+			field.Value(row).SetZero()
+			continue
+		}
+		if err := c.plans[i].Scan(values[i], scanTarget(field, row)); err != nil {
+			return fmt.Errorf("read column %s: %w", field.Name, err)
+		}
+	}
+	if isPacked {
+		return packed.Unpack()
+	}
+	return nil
+}
+
+// Packed is a row with a column that may hold the values of other columns, which are null
+// then.
+type Packed interface {
+	// Unpack fills the fields of these columns after a row was read.
+	Unpack() error
+}
+
+// scanTarget returns where a column is scanned to. Raw JSON columns are not parsed.
+func scanTarget(field *schema.Field, row reflect.Value) any {
+	into := field.Value(row).Addr().Interface()
+	if text, raw := into.(*jsontext.Value); raw {
+		return (*[]byte)(text)
+	}
+	return into
+}
