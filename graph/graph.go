@@ -7,11 +7,13 @@
 package graph
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"net/http"
 	"time"
 
+	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -77,6 +79,9 @@ func New(config Config) (*Handler, error) {
 	server.Use(costExtensionWriter{})
 	server.AroundOperations(limitOperation)
 	server.AroundOperations(scalar.CollectErrors)
+	server.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+		return next(node.WithSelection(ctx, schema.Schema(), graphql.GetOperationContext(ctx).Doc))
+	})
 	server.AroundRootFields(limitRootFields)
 	server.AroundFields(chargeField)
 	server.AroundFields(collectArgumentErrors)

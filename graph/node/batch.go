@@ -2,7 +2,6 @@ package node
 
 import (
 	"context"
-	"fmt"
 	"slices"
 	"sync"
 
@@ -16,7 +15,13 @@ type batch struct {
 	reader    *Reader
 	ids       []string
 	refs      map[string][]string // ids of referenced records, by relation
-	relations sync.Map            // name of a relation with its arguments, to *relation
+	relations sync.Map            // relationKey to *relation
+}
+
+// relationKey identifies a relation and its arguments.
+type relationKey struct {
+	name string
+	page store.PageRequest
 }
 
 // relation is one loaded relation of all records of a batch.
@@ -26,10 +31,18 @@ type relation[T any] struct {
 	err  error
 }
 
-// loadRelation returns the value of a relation for an id. name identifies the relation
-// and its arguments. An error applies to every record of the batch.
+// loadRelation returns the value of a relation without a page for an id.
 func loadRelation[T any](ctx context.Context, b *batch, id, name string, read func(context.Context) (map[string]T, error)) (T, error) {
-	kept, _ := b.relations.LoadOrStore(name, new(relation[T]))
+	return loadKeyed(ctx, b, id, relationKey{name: name}, read)
+}
+
+// loadKeyed returns the value of a relation for an id. An error applies to every record of
+// the batch.
+func loadKeyed[T any](ctx context.Context, b *batch, id string, key relationKey, read func(context.Context) (map[string]T, error)) (T, error) {
+	kept, found := b.relations.Load(key)
+	if !found {
+		kept, _ = b.relations.LoadOrStore(key, new(relation[T]))
+	}
 	all := kept.(*relation[T])
 	all.once.Do(func() { all.byID, all.err = read(ctx) })
 	return all.byID[id], all.err
@@ -87,6 +100,7 @@ func nodesByID[R, N any](ids []string, found map[string]*R, together func([]*R) 
 // whole batch at once; a page after a cursor is read for one record.
 func loadPages[R, N any](ctx context.Context, b *batch, id, name string, in store.PageRequest, read func(context.Context, actor.Actor, []string, store.PageRequest) (map[string]*store.Page[R], error), together func([]*R) []*N) (*Connection[*N], error) {
 	load := func(ctx context.Context, ids []string) (map[string]*Connection[*N], error) {
+		in.Selection = selectionFrom(ctx)
 		pages, err := read(ctx, b.reader.Actor, ids, in)
 		if err != nil {
 			return nil, err
@@ -106,5 +120,5 @@ func loadPages[R, N any](ctx context.Context, b *batch, id, name string, in stor
 		made, err := load(ctx, []string{id})
 		return made[id], err
 	}
-	return loadRelation(ctx, b, id, fmt.Sprint(name, in), func(ctx context.Context) (map[string]*Connection[*N], error) { return load(ctx, b.ids) })
+	return loadKeyed(ctx, b, id, relationKey{name, in}, func(ctx context.Context) (map[string]*Connection[*N], error) { return load(ctx, b.ids) })
 }

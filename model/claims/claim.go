@@ -11,6 +11,7 @@ import (
 
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -100,20 +101,26 @@ type claimRelationColumns struct {
 	Source        *string             `bun:",scanonly"` // of the occurrence
 	SourceEventID *string             `bun:",scanonly"`
 	Determined    *wire.Determination `bun:"type:json,scanonly"`
-	Paying        []PayoutRow         `bun:"type:json,scanonly"` // the newest ones, in ascending order
+	Paying        []PayoutRow         `bun:",scanonly"` // the newest ones, in descending order
 }
 
-func (*claimWithRelations) SelectJoined(q *bun.SelectQuery) *bun.SelectQuery {
-	return joinClaimRelations(q)
+func (*claimWithRelations) SelectJoined(q *bun.SelectQuery, reads func(column string) bool) *bun.SelectQuery {
+	return joinClaimRelations(q, reads)
 }
 
 // joinClaimRelations joins the embedded records of a claim c.
-func joinClaimRelations(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr("oc.source, oc.source_event_id, d.body as determined").
-		ColumnExpr(`(select json_agg(r order by r."ClaimSequence") from (select ? from payouts as po where po.claim_id = c.id and po.partner = c.partner
-			order by po.claim_sequence desc limit ?) as r) as paying`, store.GoColumnAliases(q.DB(), (*PayoutRow)(nil)), store.MaxEmbedded).
-		Join("left join occurrences as oc on oc.id = c.occurrence_id").
-		Join("left join determinations as d on d.id = c.determination_id and d.partner = c.partner")
+func joinClaimRelations(q *bun.SelectQuery, reads func(column string) bool) *bun.SelectQuery {
+	if reads("source") {
+		q = q.ColumnExpr("oc.source, oc.source_event_id").Join("left join occurrences as oc on oc.id = c.occurrence_id")
+	}
+	if reads("determined") {
+		q = q.ColumnExpr("d.body as determined").Join("left join determinations as d on d.id = c.determination_id and d.partner = c.partner")
+	}
+	if reads("paying") {
+		q = q.ColumnExpr("array(select ? from payouts as po where po.claim_id = c.id and po.partner = c.partner order by po.claim_sequence desc limit ?) as paying",
+			rowscan.Constructor(q.DB(), (*PayoutRow)(nil)), store.MaxEmbedded)
+	}
+	return q
 }
 
 // toRelations converts the columns to the embedded records.
@@ -123,8 +130,9 @@ func (in *claimRelationColumns) toRelations(occurrenceID *uuid.UUID) ClaimRelati
 		parts.Occurrence = &occurrence.OccurrenceRow{ID: *occurrenceID, Source: *in.Source, SourceEventID: *in.SourceEventID}
 	}
 	for i := range in.Paying {
-		parts.Payouts = append(parts.Payouts, *in.Paying[i].ToRecord())
-		parts.PayoutsCount = in.Paying[i].ClaimSequence
+		payout := &in.Paying[len(in.Paying)-1-i]
+		parts.Payouts = append(parts.Payouts, *payout.ToRecord())
+		parts.PayoutsCount = payout.ClaimSequence
 	}
 	return parts
 }
@@ -154,6 +162,15 @@ var (
 		Index:    store.IndexByStatusAndProduct,
 		Narrow:   narrowToWaiting,
 		ToRecord: func(r *claimWithRelations) wire.Claim { return *r.ToRecord(r.toRelations(r.OccurrenceID)) },
+		Optional: []store.OptionalColumns{
+			store.HeaderColumns,
+			{Members: []string{"metadata"}, Columns: []string{"metadata"}},
+			{Members: []string{"occurrence"}, Columns: []string{"occurrence_id", "occurred_at", "source", "source_event_id"}},
+			{Members: []string{"determination"}, Columns: []string{"determined"}},
+			{Members: []string{"decision"}, Columns: []string{"outcome", "reason_codes", "decided_at", "next_review_at"}},
+			{Members: []string{"payouts", "payouts_count"}, Columns: []string{"paying"}},
+			{Columns: []string{"occurrence_key", "determination_id", "product", "timeline_sequence", "timeline_updated_at", "retraction"}},
+		},
 	}
 	claimsOfPolicies = &store.ChildCollection[claimWithRelations, wire.Claim]{
 		Collection: claims, CursorName: "claims", Parent: store.ResourcePolicy, ParentTable: "policies", JoinCondition: "!.policy_id = w.id and !.partner = w.partner",
@@ -201,7 +218,7 @@ func LoadClaimRelations(ctx context.Context, tx *store.Tx, row *ClaimRow) (Claim
 	in := new(claimRelationColumns)
 	text := tx.Store.Statements.Get(in, "select", func() string {
 		return joinClaimRelations(tx.Store.DB.NewSelect().
-			TableExpr("(select $1::uuid as id, $2::text as partner, $3::uuid as occurrence_id, $4::uuid as determination_id) as c")).String()
+			TableExpr("(select $1::uuid as id, $2::text as partner, $3::uuid as occurrence_id, $4::uuid as determination_id) as c"), func(string) bool { return true }).String()
 	})
 	if err := tx.Store.QueryPreparedRow(ctx, tx.PgxConn, in, text, row.ID, row.Partner, row.OccurrenceID, row.DeterminationID); err != nil {
 		return ClaimRelations{}, fmt.Errorf("read what stands inside a claim: %w", err)

@@ -70,6 +70,11 @@ func SaveTimelinePosition(ctx context.Context, tx *store.Tx, claim *ClaimRow) er
 var timelines = &store.ChildCollection[timelineRow, wire.TimelineEntry]{
 	Collection: &store.Collection[timelineRow, wire.TimelineEntry]{
 		Resource: store.ResourceTimelineEntry, Plural: "timeline entries", RequiredScope: store.FixedScope(actor.ScopeClaimsRead), ToRecord: (*timelineRow).toRecord,
+		Optional: []store.OptionalColumns{
+			{Members: []string{"id", "event_id"}, Columns: []string{"id", "event_id"}},
+			{Members: []string{"actor"}, Columns: []string{"actor_kind", "actor_name"}},
+			{Members: []string{"data"}, Columns: []string{"data"}},
+		},
 	},
 	CursorName: "timeline", Parent: store.ResourceClaim, ParentTable: "claims", JoinCondition: "!.claim_id = w.id and !.partner = w.partner", OrderColumn: "sequence",
 	Order: store.SortOldestFirst, CursorKey: func(r *timelineRow) string { return strconv.FormatInt(r.Sequence, 10) }, ParentID: func(r *timelineRow) uuid.UUID { return r.ClaimID },

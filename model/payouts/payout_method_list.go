@@ -24,7 +24,7 @@ var (
 		ToRecord: func(r *payoutMethodView) wire.PayoutMethod { return *r.toRecord() },
 	}
 	methodsOfClaims = &store.ChildCollection[payoutMethodView, wire.PayoutMethod]{
-		Collection: payoutMethods, CursorName: "payout_methods", Parent: store.ResourceClaim, ParentTable: "claims", ExtraColumns: ", w.id as serves",
+		Collection: payoutMethods, CursorName: "payout_methods", Parent: store.ResourceClaim, ParentTable: "claims", ReadsParent: true, ExtraColumns: ", w.id as serves",
 		JoinCondition: "!.policy_id = w.policy_id and !.partner = w.partner and (!.claim_id is null or !.claim_id = w.id)",
 		Order:         store.SortNewestFirst, CursorKey: store.RowKey[payoutMethodView], ParentID: func(r *payoutMethodView) uuid.UUID { return r.Serves },
 	}

@@ -209,7 +209,7 @@ type quoteView struct {
 	Moratoria []capacity.MoratoriumRow `bun:"type:json,scanonly"` // active moratoria, for a quote that can be bound
 }
 
-func (*quoteView) SelectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+func (*quoteView) SelectJoined(q *bun.SelectQuery, _ func(string) bool) *bun.SelectQuery {
 	return q.ColumnExpr(store.BusinessNowSQL+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from (select ? from moratoria as mo where "+
 		capacity.ActiveMoratoriumSQL("("+store.TransactionNowSQL+")")+") as r) end as moratoria", QuotePriced, store.GoColumnAliases(q.DB(), (*capacity.MoratoriumRow)(nil)))
 }

@@ -61,6 +61,16 @@ var barePolicies = &store.Collection[barePolicy, wire.Policy]{
 	Resource: store.ResourcePolicy, Plural: policies.Plural, RequiredScope: policies.RequiredScope, Statuses: policies.Statuses, Index: policies.Index,
 	Narrow:   narrowToBox,
 	ToRecord: func(r *barePolicy) wire.Policy { return *r.ToRecord(r.AskedAt, PolicyClaims{count: r.ClaimsCount}) },
+	Optional: []store.OptionalColumns{
+		store.HeaderColumns,
+		{Members: []string{"metadata"}, Columns: []string{"metadata"}},
+		{Members: []string{"policyholder"}, Columns: []string{"policyholder"}},
+		{Members: []string{"cover"}, Columns: []string{"cover"}},
+		{Members: []string{"terms_hash"}, Columns: []string{"terms_hash"}},
+		{Members: []string{"cover_phase"}, Columns: []string{"payable_from", "asked_at"}},
+		{Members: []string{"claims_count"}, Columns: []string{"claims_count"}},
+		{Columns: []string{"reportable_until", "kind", "footprint", "station", "definition", "days", "threshold"}},
+	},
 }
 
 // BareByID returns the policies with these ids and omits unknown ids. The
@@ -88,8 +98,14 @@ type barePolicy struct {
 	ClaimsCount int64     `bun:",scanonly"`
 }
 
-func (*barePolicy) SelectJoined(q *bun.SelectQuery) *bun.SelectQuery {
-	return q.ColumnExpr(store.BusinessNowSQL + " as asked_at").ColumnExpr(claimsCountSQL)
+func (*barePolicy) SelectJoined(q *bun.SelectQuery, reads func(column string) bool) *bun.SelectQuery {
+	if reads("asked_at") {
+		q = q.ColumnExpr(store.BusinessNowSQL + " as asked_at")
+	}
+	if reads("claims_count") {
+		q = q.ColumnExpr(claimsCountSQL)
+	}
+	return q
 }
 
 // policyView is a policy with every member of its record.
@@ -100,6 +116,6 @@ type policyView struct {
 	AskedAt time.Time `bun:",scanonly"`
 }
 
-func (*policyView) SelectJoined(q *bun.SelectQuery) *bun.SelectQuery {
+func (*policyView) SelectJoined(q *bun.SelectQuery, _ func(string) bool) *bun.SelectQuery {
 	return q.ColumnExpr(store.BusinessNowSQL + " as asked_at").ColumnExpr("n.*").Join("cross join lateral (" + newestClaimsSQL + ") as n")
 }

@@ -23,6 +23,7 @@ type ChildCollection[Row, Record any] struct {
 	Parent        ResourceType // the type of the parent
 	ParentTable   string       // the parent table, aliased w
 	JoinCondition string       // joins child rows (alias !) to the parent w
+	ReadsParent   bool         // JoinCondition names columns of w other than id and partner
 	ExtraColumns  string       // more columns, from w
 	OrderColumn   string       // the column that orders the page; id when empty
 	Order         SortOrder
@@ -122,8 +123,7 @@ func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, a
 
 // loadRows loads the rows of each parent's page, plus one more.
 func (b *ChildCollection[Row, Record]) loadRows(ctx context.Context, s *Store, actor actor.Actor, parents []uuid.UUID, p PageSpec) (map[uuid.UUID][]Row, error) {
-	w := b.parentCondition(s, actor, parents)
-	text, args, err := b.pageStatement(s, w, p)
+	text, args, err := b.pageStatement(s, actor, parents, p)
 	if err != nil {
 		return nil, err
 	}
@@ -141,13 +141,15 @@ func (b *ChildCollection[Row, Record]) loadRows(ctx context.Context, s *Store, a
 	return rows, nil
 }
 
-// pageStatement returns the statement that reads the page of each parent that w selects.
-func (b *ChildCollection[Row, Record]) pageStatement(s *Store, w *WhereClause, p PageSpec) (text string, args []any, err error) {
+// pageStatement returns the statement that reads the page of each parent.
+func (b *ChildCollection[Row, Record]) pageStatement(s *Store, actor actor.Actor, parents []uuid.UUID, p PageSpec) (text string, args []any, err error) {
 	by, direction := b.OrderColumn, p.Order.OrDefault(b.Order).Reversed(p.Last)
 	if b.Union != nil {
+		w := b.parentCondition(s, actor, parents)
 		text, err = b.Union.PageStatement(w, p, direction)
 		return text, w.Args, err
 	}
+	from, w := b.parentTable(s, actor, parents)
 	inner := s.NewWhere(new(Row))
 	inner.Args = w.Args
 	inner.AddTerm(b.JoinCondition)
@@ -169,8 +171,21 @@ func (b *ChildCollection[Row, Record]) pageStatement(s *Store, w *WhereClause, p
 	}
 	order := by + " " + direction.Keyword
 	text = fmt.Sprintf("select r.*%s from %s as w cross join lateral (%s%s order by %s.%s limit $%d) as r%s order by w.id, r.%s",
-		b.ExtraColumns, b.ParentTable, s.SelectStatement(new(Row)), inner, w.Alias, order, len(inner.Args)+1, w, order)
+		b.ExtraColumns, from, b.selectStatement(s, p.Selection), inner, w.Alias, order, len(inner.Args)+1, w, order)
 	return text, append(inner.Args, p.FetchLimit()), nil
+}
+
+// parentTable returns the table of the parents w and its condition. A partner's children
+// belong to the same partner as their parent, so the parents need not be read.
+func (b *ChildCollection[Row, Record]) parentTable(s *Store, caller actor.Actor, parents []uuid.UUID) (from string, w *WhereClause) {
+	if caller.Kind != actor.KindPartner || b.ReadsParent {
+		return b.ParentTable, b.parentCondition(s, caller, parents)
+	}
+	w = &WhereClause{Alias: s.tableAlias(new(Row))}
+	if len(parents) == 1 { // as in parentCondition
+		return fmt.Sprintf("(select %s::uuid as id, %s::text as partner)", w.BindArg(parents[0]), w.BindArg(caller.Partner)), w
+	}
+	return fmt.Sprintf("(select unnest(%s::uuid[]) as id, %s::text as partner)", w.BindArg(parents), w.BindArg(caller.Partner)), w
 }
 
 func (b *ChildCollection[Row, Record]) parentCondition(s *Store, caller actor.Actor, parents []uuid.UUID) *WhereClause {

@@ -28,6 +28,34 @@ type Collection[Row, Record any] struct {
 	// select few records. nil: there are none.
 	Narrow   func(ctx context.Context, s *Store, f Filter, w *WhereClause) (few bool, err error)
 	ToRecord func(*Row) Record
+	// Optional are the columns that only some members of the record need.
+	Optional []OptionalColumns
+}
+
+// OptionalColumns are columns of a row that only these members of its record need; with
+// no members, none does.
+type OptionalColumns struct{ Members, Columns []string }
+
+// Selection is the members that a caller reads, so that a list leaves out columns that
+// only other members need. A type that is not named, and a nil Selection, are read whole.
+type Selection struct {
+	Members map[string]map[string]bool // by the names of a type and of a member
+}
+
+// selectStatement returns the beginning of the statement that reads the rows of the
+// collection for a selection.
+func (b *Collection[Row, Record]) selectStatement(s *Store, in *Selection) string {
+	var members map[string]bool
+	if in != nil {
+		members = in.Members[b.Resource.Name]
+	}
+	var without []string
+	for _, o := range b.Optional {
+		if len(o.Members) == 0 || members != nil && !slices.ContainsFunc(o.Members, func(name string) bool { return members[name] }) {
+			without = append(without, o.Columns...)
+		}
+	}
+	return s.selectColumns(new(Row), without)
 }
 
 // FixedScope returns the same scope for every actor.
@@ -37,19 +65,30 @@ func FixedScope(scope actor.Scope) func(actor.Actor) actor.Scope {
 
 // joinedRow is a row that is read with columns beyond those of its table.
 type joinedRow interface {
-	SelectJoined(q *bun.SelectQuery) *bun.SelectQuery
+	// SelectJoined adds the columns for which reads returns true.
+	SelectJoined(q *bun.SelectQuery, reads func(column string) bool) *bun.SelectQuery
 }
 
 // SelectStatement returns the beginning of the statement that reads a row: columns,
 // table, joins.
-func (s *Store) SelectStatement(row any) string {
-	return s.Statements.Get(row, "select", func() string {
-		q := s.DB.NewSelect().Model(row).ColumnExpr("?TableColumns")
-		if s.DB.Table(reflect.TypeOf(row).Elem()).SoftDeleteField != nil {
+func (s *Store) SelectStatement(row any) string { return s.selectColumns(row, nil) }
+
+// selectColumns is SelectStatement without some of the columns.
+func (s *Store) selectColumns(row any, without []string) string {
+	return s.Statements.Get(row, "select"+strings.Join(without, " "), func() string {
+		table := s.DB.Table(reflect.TypeOf(row).Elem())
+		reads := func(column string) bool { return !slices.Contains(without, column) }
+		q := s.DB.NewSelect().Model(row)
+		for _, field := range table.Fields {
+			if reads(field.Name) {
+				q = q.ColumnExpr("?TableAlias.?", field.SQLName)
+			}
+		}
+		if table.SoftDeleteField != nil {
 			q = q.WhereAllWithDeleted() // NewWhere excludes deleted rows
 		}
 		if v, ok := row.(joinedRow); ok {
-			q = v.SelectJoined(q)
+			q = v.SelectJoined(q, reads)
 		}
 		return q.String()
 	})
@@ -135,7 +174,7 @@ func (b *Collection[Row, Record]) GetMany(ctx context.Context, s *Store, actor a
 	w.AddTerm("!.id = any(?)", keys)
 	w.restrictToTenant(actor)
 	var rows []Row
-	if err := s.QueryPreparedRows(ctx, s.Pool, &rows, s.SelectStatement(new(Row))+w.String(), w.Args...); err != nil {
+	if err := s.QueryPreparedRows(ctx, s.Pool, &rows, b.selectStatement(s, nil)+w.String(), w.Args...); err != nil {
 		return nil, TranslateError(fmt.Errorf("read %s: %w", b.Plural, err))
 	}
 	for i := range rows {

@@ -182,7 +182,7 @@ func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller act
 		w.AddTerm("!.id "+direction.Comparison+" ?", after)
 	}
 	rows := make([]Row, 0, p.FetchLimit())
-	text, args := q.pageStatement(s.SelectStatement(new(Row)), w, direction, p.FetchLimit())
+	text, args := q.pageStatement(b.selectStatement(s, in.Selection), w, direction, p.FetchLimit())
 	if err := s.readReplicaRows(ctx, &rows, text, args...); err != nil {
 		return nil, TranslateError(fmt.Errorf("list %s: %w", b.Plural, err))
 	}

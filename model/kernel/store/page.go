@@ -37,6 +37,8 @@ type PageRequest struct {
 	Cursor string // cursor of the previous page; empty for the first page
 	Order  Order  // empty means the default order of the list
 	Last   bool   // the last page instead of the first, in the same order; not allowed with Cursor
+
+	Selection *Selection // the members that are read; nil means all
 }
 
 // Page is a part of a list. REST shows only its List; the other members, which cost
@@ -80,6 +82,7 @@ type PageSpec struct {
 	CursorScope string
 	Order       SortOrder
 	Last        bool
+	Selection   *Selection
 	Count       func(context.Context) (int, error) // counts the whole list, up to MaxTotal+1
 }
 
@@ -95,7 +98,7 @@ func (p PageSpec) sealCursor(key string) (string, error) {
 // ParsePage validates a request and opens its cursor. It rejects a cursor of another
 // list, another filter or another partner.
 func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string) (PageSpec, error) {
-	p := PageSpec{keys: s.cursorKeys, Limit: in.Limit, CursorScope: NewCursorScope(actor, in, filter), Order: sortOrders[in.Order], Last: in.Last}
+	p := PageSpec{keys: s.cursorKeys, Limit: in.Limit, CursorScope: NewCursorScope(actor, in, filter), Order: sortOrders[in.Order], Last: in.Last, Selection: in.Selection}
 	if p.Limit == 0 {
 		p.Limit = DefaultPageSize
 	}

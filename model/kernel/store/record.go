@@ -15,6 +15,9 @@ import (
 	"parapet/model/wire"
 )
 
+// HeaderColumns are the columns that only the header of a record needs.
+var HeaderColumns = OptionalColumns{[]string{"version", "created_at", "updated_at"}, []string{"version", "created_at", "updated_at"}}
+
 // ToHeader returns the public header of a partner's record.
 func (h *RowHeader) ToHeader(kind ResourceType) wire.Header {
 	return wire.Header{
