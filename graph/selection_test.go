@@ -66,6 +66,7 @@ func TestMembersEqualAloneAndTogether(t *testing.T) {
 	d.AdvanceClock(time.Hour)
 	for _, text := range []string{
 		`update policies set metadata = '{"of": "policy"}', policyholder = '{"name": "Lin"}', partner_reference = 'P-1', cancelled_at = expires_at`,
+		`update payouts set attempts = 2, provider = 'file', provider_reference = 'R-1', next_attempt_at = created_at, reconciled_at = created_at, replaces_payout_id = id`,
 		`update claims set metadata = '{"of": "claim"}', description = 'Cracks.', partner_reference = 'C-1'`,
 	} {
 		_, err := d.DB.Pool.Exec(t.Context(), text)
@@ -74,6 +75,7 @@ func TestMembersEqualAloneAndTogether(t *testing.T) {
 	filled := map[string][]string{
 		"Policy":        {"version", "metadata", "policyholder", "cover", "termsHash", "coverPhase", "claimsCount", "cancelledAt"},
 		"Claim":         {"version", "metadata", "occurrence", "determination", "decision", "payouts", "payoutsCount"},
+		"Payout":        {"version", "payoutMethodId", "payoutMethod", "attempts", "nextAttemptAt", "provider", "providerReference", "reconciledAt", "replacesPayoutId"},
 		"TimelineEntry": {"id", "eventId", "actor", "data"},
 	}
 	for way, of := range map[string]string{
@@ -84,6 +86,7 @@ func TestMembersEqualAloneAndTogether(t *testing.T) {
 		"{ claims(first: 1) { nodes { timeline(last: 1) { nodes { %s } } } } }":      "TimelineEntry",
 		"{ policies(first: 1) { nodes { timeline(first: 100) { nodes { %s } } } } }": "TimelineEntry",
 		"{ payouts(first: 1) { nodes { %s } } }":                                     "Payout",
+		"{ claims(first: 1) { nodes { payouts { %s } } } }":                          "Payout",
 	} {
 		texts := ownTexts(s, s.Types[of])
 		together := findRecords(d.queryDataAs(t, "operator", fmt.Sprintf(way, "__typename "+strings.Join(texts, " ")), nil))

@@ -118,7 +118,7 @@ func joinClaimRelations(q *bun.SelectQuery, reads func(column string) bool) *bun
 	}
 	if reads("paying") {
 		q = q.ColumnExpr("array(select ? from payouts as po where po.claim_id = c.id and po.partner = c.partner order by po.claim_sequence desc limit ?) as paying",
-			rowscan.Constructor(q.DB(), (*PayoutRow)(nil)), store.MaxEmbedded)
+			rowscan.Constructor(q.DB(), (*PayoutRow)(nil), func(column string) bool { return reads("paying." + column) }), store.MaxEmbedded)
 	}
 	return q
 }
@@ -169,6 +169,12 @@ var (
 			{Members: []string{"determination"}, Columns: []string{"determined"}},
 			{Members: []string{"decision"}, Columns: []string{"outcome", "reason_codes", "decided_at", "next_review_at"}},
 			{Members: []string{"payouts", "payouts_count"}, Columns: []string{"paying"}},
+			{Of: store.ResourcePayout, Members: store.HeaderColumns.Members, Columns: []string{"paying.version", "paying.created_at", "paying.updated_at"}},
+			{
+				Of: store.ResourcePayout, Members: []string{"payout_method_id", "payout_method", "attempts", "next_attempt_at", "provider", "provider_reference", "reconciled_at", "replaces_payout_id"},
+				Columns: []string{"paying.payout_method_id", "paying.attempts", "paying.next_attempt_at", "paying.provider", "paying.provider_reference", "paying.reconciled_at", "paying.replaces_payout_id"},
+			},
+			{Columns: []string{"paying.installment", "paying.previous_block_reason", "paying.debt_digest", "paying.idempotency_seq", "paying.approvals_needed", "paying.settled_externally"}},
 			{Columns: []string{"occurrence_key", "determination_id", "product", "timeline_sequence", "timeline_updated_at", "retraction"}},
 		},
 	}

@@ -2,6 +2,7 @@ package store
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"reflect"
@@ -33,8 +34,11 @@ type Collection[Row, Record any] struct {
 }
 
 // OptionalColumns are columns of a row that only these members of its record need; with
-// no members, none does.
-type OptionalColumns struct{ Members, Columns []string }
+// no members, none does. Of names another type, whose records are embedded.
+type OptionalColumns struct {
+	Of               ResourceType
+	Members, Columns []string
+}
 
 // Selection is the members that a caller reads, so that a list leaves out columns that
 // only other members need. A type that is not named, and a nil Selection, are read whole.
@@ -45,12 +49,12 @@ type Selection struct {
 // selectStatement returns the beginning of the statement that reads the rows of the
 // collection for a selection.
 func (b *Collection[Row, Record]) selectStatement(s *Store, in *Selection) string {
-	var members map[string]bool
-	if in != nil {
-		members = in.Members[b.Resource.Name]
-	}
 	var without []string
 	for _, o := range b.Optional {
+		var members map[string]bool
+		if in != nil {
+			members = in.Members[cmp.Or(o.Of, b.Resource).Name]
+		}
 		if len(o.Members) == 0 || members != nil && !slices.ContainsFunc(o.Members, func(name string) bool { return members[name] }) {
 			without = append(without, o.Columns...)
 		}

@@ -48,11 +48,11 @@ type Page[T any] struct {
 	HasEarlier bool // whether records precede the first one, judged by the request alone
 
 	spec PageSpec
-	keys []string // sort keys of the records
+	key  func(i int) string // sort key of record i
 }
 
 // CursorAt returns the cursor after record i: the next page begins with record i+1.
-func (p *Page[T]) CursorAt(i int) (string, error) { return p.spec.sealCursor(p.keys[i]) }
+func (p *Page[T]) CursorAt(i int) (string, error) { return p.spec.sealCursor(p.key(i)) }
 
 // FirstRecords returns the first n records as the page that a request for n would have returned.
 func (p *Page[T]) FirstRecords(n int) (*Page[T], error) {
@@ -60,7 +60,7 @@ func (p *Page[T]) FirstRecords(n int) (*Page[T], error) {
 		return p, nil
 	}
 	head := *p
-	head.Data, head.keys, head.HasMore = p.Data[:n], p.keys[:n], true
+	head.Data, head.HasMore = p.Data[:n], true
 	cursor, err := head.CursorAt(n - 1)
 	head.NextCursor = &cursor
 	return &head, err
@@ -150,8 +150,9 @@ func NewPage[Row, Record any](p PageSpec, rows []Row, key func(*Row) string, pub
 		slices.Reverse(rows)
 	}
 	for i := range rows {
-		list.Data, list.keys = append(list.Data, public(&rows[i])), append(list.keys, key(&rows[i]))
+		list.Data = append(list.Data, public(&rows[i]))
 	}
+	list.key = func(i int) string { return key(&rows[i]) }
 	if !more {
 		return list, nil
 	}

@@ -16,7 +16,7 @@ import (
 )
 
 // HeaderColumns are the columns that only the header of a record needs.
-var HeaderColumns = OptionalColumns{[]string{"version", "created_at", "updated_at"}, []string{"version", "created_at", "updated_at"}}
+var HeaderColumns = OptionalColumns{Members: []string{"version", "created_at", "updated_at"}, Columns: []string{"version", "created_at", "updated_at"}}
 
 // ToHeader returns the public header of a partner's record.
 func (h *RowHeader) ToHeader(kind ResourceType) wire.Header {

@@ -69,7 +69,7 @@ func TestEmbeddedRowsEqualTheirTable(t *testing.T) {
 	empty := store.NewID()
 	_, err := db.Pool.Exec(t.Context(), "insert into folders values ($1, 'acme')", empty)
 	require.NoError(t, err)
-	text := s.DB.NewSelect().TableExpr("folders as f").ColumnExpr("f.id, array(select ? from notes as no where no.claim_id = f.id order by no.id) as notes", rowscan.Constructor(s.DB, new(noteRow))).
+	text := s.DB.NewSelect().TableExpr("folders as f").ColumnExpr("f.id, array(select ? from notes as no where no.claim_id = f.id order by no.id) as notes", rowscan.Constructor(s.DB, new(noteRow), func(string) bool { return true })).
 		OrderExpr("f.id").String()
 	for range 2 { // also with planned columns
 		var rows []folderRow
@@ -83,6 +83,12 @@ func TestEmbeddedRowsEqualTheirTable(t *testing.T) {
 			require.Equal(t, want, rows[i].Notes)
 		}
 	}
+	var few []folderRow
+	without := rowscan.Constructor(s.DB, new(noteRow), func(column string) bool { return column != "status" })
+	require.NoError(t, s.QueryPreparedRows(t.Context(), db.Pool, &few, s.DB.NewSelect().TableExpr("folders as f").
+		ColumnExpr("f.id, array(select ? from notes as no where no.claim_id = f.id) as notes", without).OrderExpr("f.id").String()))
+	require.Empty(t, few[0].Notes[0].Status)
+	require.Equal(t, "quake-circle", few[0].Notes[0].Product)
 	var rows []countedFolder
 	err = s.QueryPreparedRows(t.Context(), db.Pool, &rows, "select id::text, array(select row(position, status) from notes where claim_id = f.id) as notes from folders f")
 	require.ErrorContains(t, err, "read column notes: read column position")
