@@ -53,13 +53,20 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 	if job.After != "" {
 		except = excludeSliced
 	}
+	var next *string
+	if job.After == "" && horizon != underwriting.NoBinds {
+		next = &horizon
+	}
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
-		written, err = s.startMatchings(ctx, tx, occurrences, found, except)
+		if err := endPasses(ctx, tx, ids, job.After); err != nil {
+			return err
+		}
+		written, err = s.startMatchings(ctx, tx, occurrences, found, except, next)
 		if err == nil && job.After == "" {
 			err = enqueueWaitingClaims(ctx, tx, occurrences)
 		}
-		if job.After == "" && horizon != underwriting.NoBinds {
-			tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: job.Occurrences, After: horizon})
+		if next != nil {
+			tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: job.Occurrences, After: *next})
 		}
 		return err
 	})
@@ -107,7 +114,7 @@ func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) er
 	policies := store.ResourcePolicy.ParseIDs(job.Policies)
 	written := 0
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
-		written, err = s.startMatchings(ctx, tx, occurrences, map[uuid.UUID][]uuid.UUID{id: policies}, excludeNone)
+		written, err = s.startMatchings(ctx, tx, occurrences, map[uuid.UUID][]uuid.UUID{id: policies}, excludeNone, nil)
 		return err
 	})
 	if err != nil {

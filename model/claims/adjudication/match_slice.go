@@ -60,8 +60,8 @@ func enqueueSliceWorkers(tx *store.Tx, due int) {
 // leaves out their policies, can wait.
 const sliceRetention = 24 * time.Hour
 
-// SweepSlices enqueues jobs for due slices that no worker has locked, deletes old slices
-// that are done, and returns how many it deleted. It enqueues a job for each worker: the
+// SweepSlices enqueues jobs for due slices that no worker has locked and for lost passes,
+// deletes old slices that are done, and returns how many it deleted. It enqueues a job for each worker: the
 // queue may still hold jobs of a process that died, which decide nothing.
 func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
 	due, err := lockNextSlice(ctx, tx, nil)
@@ -71,7 +71,7 @@ func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
 	if due != nil {
 		enqueueSliceWorkers(tx, sliceWorkers)
 	}
-	if err := completeMatchings(ctx, tx, nil); err != nil {
+	if err := store.FirstError(enqueueLostPasses(ctx, tx), completeMatchings(ctx, tx, nil)); err != nil {
 		return 0, err
 	}
 	deleted, err := tx.NewRaw(`delete from matching_slices where ctid = any (array(select ctid from matching_slices
@@ -121,14 +121,20 @@ func (s *Service) decideInTurn(ctx context.Context) (found bool, err error) {
 }
 
 // decideNextSlice decides the next due slice of the given occurrences, or of any; false
-// if there is none. A failure that the database causes is returned. Any other failure is
-// recorded in the slice, and delays no other slice.
+// if there is none. A failure that the database causes is returned, and so is the end of
+// the process. Any other failure, also that of a slice that takes too long, is recorded in
+// the slice, and delays no other slice.
 func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) (found bool, err error) {
 	slice, err := s.lockAndDecide(ctx, occurrences)
+	tookTooLong := errors.Is(ctx.Err(), context.DeadlineExceeded) || ctx.Err() == nil && store.IsCancelledStatement(err)
 	switch {
-	case slice == nil || ctx.Err() != nil || apperr.CodeOf(err) == apperr.CodeUnavailable && !store.IsRetryable(err):
+	case slice == nil || errors.Is(ctx.Err(), context.Canceled):
+		return false, err
+	case err != nil && !tookTooLong && apperr.CodeOf(err) == apperr.CodeUnavailable && !store.IsRetryable(err):
 		return false, err
 	case err != nil:
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordFailureTimeout)
+		defer cancel()
 		return true, s.recordFailure(ctx, slice, err)
 	default:
 		return true, s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
@@ -216,6 +222,8 @@ const (
 	UndecidableAfter  = 3
 	sliceRetryDelay   = time.Second
 	isolatedPolicyGap = 15 * time.Minute // the longest delay
+
+	recordFailureTimeout = 5 * time.Second // of the transaction that records a failure
 )
 
 // recordFailure records that a slice failed and when it is attempted again, and halves it

@@ -23,7 +23,9 @@ type MatchingRow struct {
 	Version      int64     `bun:",pk"`
 	Candidates   int       // policies in its slices
 	StartedAt    time.Time
-	CompletedAt  *time.Time // nil while a slice is left
+	CompletedAt  *time.Time // nil while a slice or a pass is left
+	PassAfter    *string    // After of the job of the pass that is left; nil if none is
+	PassDueAt    *time.Time // when that job counts as lost
 }
 
 // exclusion says which candidates startMatchings leaves out: those in earlier slices of
@@ -39,8 +41,9 @@ const (
 // startMatchings writes the slices of the candidates of occurrences and enqueues the jobs
 // that decide them. Unless it excludes none, the candidates are those that candidates.Find
 // found, and it ends the slices of older versions: what the newest version affects and
-// what waits is among the candidates. It returns the number of slices written.
-func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence, candidates map[uuid.UUID][]uuid.UUID, except exclusion) (int, error) {
+// what waits is among the candidates. A further pass is left if passAfter is After of its
+// job, and none if it is nil. It returns the number of slices written.
+func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence, candidates map[uuid.UUID][]uuid.UUID, except exclusion, passAfter *string) (int, error) {
 	if len(occurrences) == 0 {
 		return 0, nil
 	}
@@ -48,7 +51,11 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 	var matchings []*MatchingRow
 	for _, of := range occurrences {
 		ids = append(ids, of.Row.ID)
-		matchings = append(matchings, &MatchingRow{OccurrenceID: of.Row.ID, Version: of.Row.Version, StartedAt: tx.Clock})
+		matching := &MatchingRow{OccurrenceID: of.Row.ID, Version: of.Row.Version, StartedAt: tx.Clock, PassAfter: passAfter}
+		if passAfter != nil {
+			matching.PassDueAt = new(tx.Clock.Add(lostPassDelay))
+		}
+		matchings = append(matchings, matching)
 	}
 	if err := lockMatchings(ctx, tx, matchings); err != nil {
 		return 0, err
@@ -72,10 +79,12 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 	return len(written), completeMatchings(ctx, tx, ids)
 }
 
-// lockMatchings inserts or locks matchings in the order of their ids.
+// lockMatchings inserts or locks matchings in the order of their ids, and writes the
+// passes that are left, if any.
 func lockMatchings(ctx context.Context, tx *store.Tx, matchings []*MatchingRow) error {
 	slices.SortFunc(matchings, func(a, b *MatchingRow) int { return bytes.Compare(a.OccurrenceID[:], b.OccurrenceID[:]) })
-	_, err := tx.NewInsert().Model(&matchings).On("conflict (occurrence_id, version) do update").Set("version = excluded.version").Returning("null").Exec(ctx)
+	_, err := tx.NewInsert().Model(&matchings).On("conflict (occurrence_id, version) do update").Set("pass_after = coalesce(excluded.pass_after, ma.pass_after)").
+		Set("pass_due_at = coalesce(excluded.pass_due_at, ma.pass_due_at)").Set("completed_at = case when excluded.pass_after is null then ma.completed_at end").Returning("null").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("lock matchings: %w", err)
 	}
@@ -104,18 +113,22 @@ func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*Match
 	return keepFigures(ctx, tx, matchings, sliced)
 }
 
-// loadSliced returns the slices of matchings that are not done or, with done, all of them.
-// It leaves out those without figures: they repeat policies.
+// loadSliced returns the slices of matchings that are not done and that no worker holds
+// or, with done, all of them. A worker may have read what the caller just changed, so that
+// the policies of a slice in its hands must be decided again. Slices without figures are
+// left out: they repeat policies.
 func loadSliced(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, done bool) (rows []SliceRow, err error) {
 	var keys sliceKeys
 	for _, matching := range matchings {
 		keys.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
 	}
-	err = tx.NewSelect().Model(&rows).Column("occurrence_id", "version", "number", "policies").
+	q := tx.NewSelect().Model(&rows).Column("occurrence_id", "version", "number", "policies").
 		Where("(occurrence_id, version) in (select * from unnest(?::uuid[], ?::bigint[]))", keys.args()[:2]...).
-		Where("exists (select from matching_figures mf where (mf.occurrence_id, mf.version, mf.number) = (ms.occurrence_id, ms.version, ms.number))").
-		Where("done_at is null or ?", done).Scan(ctx)
-	if err != nil {
+		Where("exists (select from matching_figures mf where (mf.occurrence_id, mf.version, mf.number) = (ms.occurrence_id, ms.version, ms.number))")
+	if !done {
+		q = q.Where("done_at is null").For("NO KEY UPDATE SKIP LOCKED")
+	}
+	if err := q.Scan(ctx); err != nil {
 		return nil, fmt.Errorf("read slices: %w", err)
 	}
 	return rows, nil
@@ -206,21 +219,38 @@ func lastSliceNumber(ctx context.Context, tx *store.Tx, occurrence uuid.UUID, ve
 	return last, nil
 }
 
-// completeMatchings completes the matchings of occurrences, or of all for nil, whose
-// slices are all done, and announces the covers within their reach.
+// completeMatchings completes the matchings of occurrences, or of all for nil, of which
+// neither a slice nor a pass is left, and announces the covers within their reach. It locks
+// them first: a statement that waits for a lock does not see the slices that the holder of
+// the lock wrote.
 func completeMatchings(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) error {
-	var completed []MatchingRow
-	q := tx.NewUpdate().TableExpr("matchings as ma").Set("completed_at = business_now()").Where("ma.completed_at is null").
-		Where("not exists (select from matching_slices ms where ms.occurrence_id = ma.occurrence_id and ms.version = ma.version and ms.done_at is null)")
+	var decided, completed []MatchingRow
+	q := tx.NewSelect().Model(&decided).Column("occurrence_id", "version").Where("ma.completed_at is null").Where(decidedSQL)
 	if occurrences != nil {
 		q = q.Where("ma.occurrence_id in (?)", bun.List(occurrences))
 	}
-	if err := q.Returning("occurrence_id, version").Scan(ctx, &completed); err != nil {
-		return fmt.Errorf("complete matchings: %w", err)
+	if err := q.OrderExpr("ma.occurrence_id, ma.version").For("NO KEY UPDATE").Scan(ctx); err != nil {
+		return fmt.Errorf("lock decided matchings: %w", err)
+	}
+	if len(decided) == 0 {
+		return nil
 	}
 	var keys sliceKeys
+	for _, matching := range decided {
+		keys.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
+	}
+	err := tx.NewUpdate().TableExpr("matchings as ma").Set("completed_at = business_now()").Where("ma.completed_at is null").Where(decidedSQL).
+		Where("(ma.occurrence_id, ma.version) in (select * from unnest(?::uuid[], ?::bigint[]))", keys.args()[:2]...).Returning("occurrence_id, version").Scan(ctx, &completed)
+	if err != nil {
+		return fmt.Errorf("complete matchings: %w", err)
+	}
+	keys = sliceKeys{}
 	for _, matching := range completed {
 		keys.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
 	}
 	return watches.Announce(ctx, tx, keys.occurrences, keys.versions)
 }
+
+// decidedSQL is true for a matching of which neither a slice nor a pass is left.
+const decidedSQL = `ma.pass_after is null and not exists (select from matching_slices ms
+	where ms.occurrence_id = ma.occurrence_id and ms.version = ma.version and ms.done_at is null)`

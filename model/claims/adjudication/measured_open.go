@@ -62,7 +62,8 @@ join policies p on p.id = c.policy_id and p.partner = c.partner and json_array_l
 where n.id = ?0 order by 1, 2`
 
 // enqueueWaitingClaims enqueues the evaluation of claims that wait for several sources,
-// for their own occurrence, when another source may have reported the same event.
+// for their own occurrence, when another source may have reported the same event. A job
+// has at most MatchBatchSize of them.
 func enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence) error {
 	for _, o := range occurrences {
 		if o.Row.Kind.IsDaily() {
@@ -74,13 +75,13 @@ func enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurrences []occur
 		if err != nil {
 			return fmt.Errorf("find claims that wait for a source: %w", err)
 		}
-		policies := make(map[uuid.UUID][]string)
-		for _, w := range waiting {
-			policies[w.OccurrenceID] = append(policies[w.OccurrenceID], store.ResourcePolicy.FormatID(w.PolicyID))
-		}
+		var job EvaluatePolicies
 		for i, w := range waiting {
-			if i == 0 || waiting[i-1].OccurrenceID != w.OccurrenceID {
-				tx.EnqueueJob(EvaluatePolicies{Occurrence: store.ResourceOccurrence.FormatID(w.OccurrenceID), Policies: policies[w.OccurrenceID]})
+			job.Occurrence = store.ResourceOccurrence.FormatID(w.OccurrenceID)
+			job.Policies = append(job.Policies, store.ResourcePolicy.FormatID(w.PolicyID))
+			if last := i == len(waiting)-1 || waiting[i+1].OccurrenceID != w.OccurrenceID; last || len(job.Policies) == MatchBatchSize {
+				tx.EnqueueJob(job)
+				job = EvaluatePolicies{}
 			}
 		}
 	}

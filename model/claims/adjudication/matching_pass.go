@@ -1,0 +1,58 @@
+package adjudication
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+
+	"parapet/model/hazard/occurrence"
+	"parapet/model/kernel/store"
+)
+
+// lostPassDelay is how long the job of a pass may wait. Later it counts as lost: it was
+// cancelled, or it failed for good.
+const lostPassDelay = 10 * time.Minute
+
+// lostPassAge is for how long the first pass of a version that no job matched is looked
+// for. Then inv_matchings reports it.
+const lostPassAge = 24 * time.Hour
+
+// endPasses records that the pass of a job is made, and ends the passes of older versions
+// of the occurrences: what they would find, the newest version finds.
+func endPasses(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID, after string) error {
+	_, err := tx.NewRaw(`update matchings ma set pass_after = null, pass_due_at = null where (ma.occurrence_id, ma.version) in (
+		select m.occurrence_id, m.version from matchings m join occurrences oc on oc.id = m.occurrence_id
+		where m.occurrence_id in (?) and m.pass_after is not null and (m.pass_after = ? or m.version < oc.version)
+		order by 1, 2 for no key update of m)`, bun.List(occurrences), after).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("end passes: %w", err)
+	}
+	return nil
+}
+
+// enqueueLostPasses enqueues the passes whose jobs are lost, also the first pass of a
+// version that has no matching.
+func enqueueLostPasses(ctx context.Context, tx *store.Tx) error {
+	_, err := tx.NewRaw(`insert into matchings (occurrence_id, version, candidates, started_at, pass_after, pass_due_at)
+		select oc.id, oc.version, 0, ?0, '', ?0 from occurrences oc where oc.merged_into is null and oc.updated_at between ?1 and ?2
+		and not exists (select from matchings ma where ma.occurrence_id = oc.id and ma.version = oc.version) limit ?3
+		on conflict (occurrence_id, version) do nothing`, tx.Clock, tx.Clock.Add(-lostPassAge), tx.Clock.Add(-lostPassDelay), store.SweepBatchSize).Exec(ctx)
+	if err != nil {
+		return fmt.Errorf("find lost first passes: %w", err)
+	}
+	var lost []MatchingRow
+	if err := store.LockBatch(tx.NewSelect().Model(&lost).Where("ma.pass_due_at <= ?", tx.Clock).OrderExpr("ma.pass_due_at"), store.SweepBatchSize).Scan(ctx); err != nil {
+		return fmt.Errorf("find lost passes: %w", err)
+	}
+	for i := range lost {
+		tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: []string{store.ResourceOccurrence.FormatID(lost[i].OccurrenceID)}, After: *lost[i].PassAfter})
+		lost[i].PassDueAt = new(tx.Clock.Add(lostPassDelay))
+		if _, err := tx.NewUpdate().Model(&lost[i]).Column("pass_due_at").WherePK().Exec(ctx); err != nil {
+			return fmt.Errorf("delay a pass: %w", err)
+		}
+	}
+	return nil
+}

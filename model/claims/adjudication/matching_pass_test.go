@@ -1,0 +1,189 @@
+package adjudication_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/hazard/occurrence"
+	"parapet/model/modeltest"
+)
+
+// matchingLeft reports whether the matching of the only occurrence is not complete.
+func matchingLeft(t *testing.T, b *modeltest.Bundle) (left bool) {
+	t.Helper()
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select bool_or(completed_at is null) from matchings").Scan(&left))
+	return left
+}
+
+// bindDuringFirstPass binds a policy that the first pass of an earthquake does not see. It
+// returns the job of the second pass, which has not run.
+func bindDuringFirstPass(t *testing.T, b *modeltest.Bundle) (policy string, second occurrence.EvaluateOccurrences) {
+	t.Helper()
+	quote := b.Quote("quake-circle", nil)
+	hold := modeltest.BeginOutsideTx(t, b)
+	hold.Run("select from quotes for update")
+	bound := bindInBackground(t, b, quote)
+	awaitLock(t, b, "transactionid")
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	second, asked := runFirstMatchingPass(t, b)
+	require.True(t, asked)
+	require.NoError(t, hold.Rollback(t.Context()))
+	return modeltest.DatabaseID(<-bound), second
+}
+
+func countApproved(t *testing.T, b *modeltest.Bundle, policy string) (n int) {
+	t.Helper()
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from claims where policy_id = $1 and status = 'approved'", policy).Scan(&n))
+	return n
+}
+
+// loseJobs removes all jobs, as operators can who cancel them.
+func loseJobs(t *testing.T, b *modeltest.Bundle) {
+	t.Helper()
+	_, err := b.DB.Pool.Exec(t.Context(), "delete from modeltest_jobs")
+	require.NoError(t, err)
+}
+
+func TestMatchingIsCompleteAfterItsSecondPass(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy, second := bindDuringFirstPass(t, b)
+	require.True(t, matchingLeft(t, b), "the second pass is left")
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), second))
+	require.False(t, matchingLeft(t, b))
+	require.Equal(t, 1, countApproved(t, b, policy))
+	b.RunJobs()
+}
+
+func TestSweepRepeatsALostSecondPass(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy, second := bindDuringFirstPass(t, b)
+	loseJobs(t, b)
+	b.AdvanceClock(9 * time.Minute)
+	b.Sweep()
+	require.Nil(t, b.TakeJobIfAny(), "the job may still come")
+	b.AdvanceClock(time.Minute)
+	b.Sweep()
+	require.Equal(t, second, b.LastJob(), "with the transactions that it waits for")
+	loseJobs(t, b)
+	b.AdvanceClock(9 * time.Minute)
+	b.Sweep()
+	require.Nil(t, b.TakeJobIfAny(), "once in ten minutes")
+	b.AdvanceClock(time.Minute)
+	b.Sweep()
+	b.RunJobs()
+	require.Equal(t, 1, countApproved(t, b, policy))
+	require.False(t, matchingLeft(t, b))
+}
+
+func TestSweepRepeatsALostFirstPass(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := modeltest.DatabaseID(b.QuoteAndBind("quake-circle", nil))
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	loseJobs(t, b)
+	b.AdvanceClock(9 * time.Minute)
+	b.Sweep()
+	require.Nil(t, b.TakeJobIfAny(), "the job may still come")
+	b.AdvanceClock(2 * time.Minute)
+	b.Sweep()
+	b.Sweep()
+	require.NotNil(t, b.TakeJobIfAny())
+	require.Nil(t, b.TakeJobIfAny(), "once in ten minutes")
+	require.True(t, matchingLeft(t, b))
+	b.AdvanceClock(10 * time.Minute)
+	b.Sweep()
+	b.RunJobs()
+	require.Equal(t, 1, countApproved(t, b, policy))
+	require.False(t, matchingLeft(t, b))
+}
+
+// The newest version finds what an older one would have found.
+func TestRevisionEndsPassesOfOlderVersions(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy, _ := bindDuringFirstPass(t, b)
+	loseJobs(t, b)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.5"))
+	b.RunJobs()
+	require.Equal(t, 1, countApproved(t, b, policy))
+	require.False(t, matchingLeft(t, b))
+}
+
+func TestInvariantFindsAPassThatIsLeft(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	_, second := bindDuringFirstPass(t, b)
+	require.Empty(t, b.Violations())
+	b.AdvanceClock(25 * time.Hour)
+	require.Contains(t, b.Violations()["inv_matchings"][0], "was not completed within a day")
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), second))
+	b.RunJobs()
+}
+
+// A second pass holds the matching and writes slices while the last slice of the first
+// ends.
+func TestMatchingWithNewSlicesIsNotCompleted(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := modeltest.DatabaseID(b.QuoteAndBind("quake-circle", nil))
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	b.RunJobs()
+	hold := modeltest.BeginOutsideTx(t, b)
+	hold.Run("update matchings set completed_at = null")
+	require.NoError(t, hold.Commit(t.Context()))
+	hold = modeltest.BeginOutsideTx(t, b)
+	hold.Run("update matchings set candidates = candidates + 1")
+	hold.Run(`insert into matching_slices (occurrence_id, version, number, candidates, policies, due_at) select occurrence_id, version, 99, 1, array[$1::uuid], due_at from matching_slices`, policy)
+	swept := make(chan struct{})
+	go func() {
+		defer close(swept)
+		b.Sweep()
+	}()
+	awaitLock(t, b, "transactionid")
+	require.NoError(t, hold.Commit(t.Context()))
+	<-swept
+	require.True(t, matchingLeft(t, b))
+	b.Sweep()
+	b.RunJobs()
+	b.Sweep()
+	require.False(t, matchingLeft(t, b))
+}
+
+// A worker may have read relations that an operator changes while it decides.
+func TestPoliciesOfASliceInWorkAreDecidedAgain(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.QuoteAndBind("quake-circle", nil)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	job := b.LastJob().(occurrence.EvaluateOccurrences)
+	b.RunJobs()
+	const reopen = "update matching_slices set done_at = null"
+	_, err := b.DB.Pool.Exec(t.Context(), reopen)
+	require.NoError(t, err)
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
+	require.Len(t, slicesOf(t, b), 1, "a slice that waits is not written again")
+	_, err = b.DB.Pool.Exec(t.Context(), reopen)
+	require.NoError(t, err)
+	hold := modeltest.BeginOutsideTx(t, b)
+	hold.Run("select from matching_slices for update")
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
+	require.Len(t, slicesOf(t, b), 2, "one in work is")
+	require.NoError(t, hold.Rollback(t.Context()))
+	b.Sweep()
+	b.RunJobs()
+}
+
+func TestSliceThatTakesTooLongIsHalved(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policies := bindMany(b, "quake-circle", 3)
+	_, err := b.DB.Pool.Exec(t.Context(), `create function slow() returns trigger language plpgsql as $$ begin raise exception 'canceling statement due to statement timeout' using errcode = '57014'; end $$;
+		create trigger slow before insert on claims for each row when (new.policy_id = '`+modeltest.DatabaseID(policies[1])+`') execute function slow()`)
+	require.NoError(t, err)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	requireOneFailure(t, b, policies, policies[1], "statement timeout", "drop trigger slow on claims")
+}
