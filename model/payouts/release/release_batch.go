@@ -86,7 +86,8 @@ func submitOrders(ctx context.Context, tx *store.Tx, rail payouts.RailIdentity, 
 }
 
 // lockDuePayouts locks payouts that are due and that no other worker has locked, and
-// their claims first. It waits for no lock.
+// their claims first. It waits for no lock, and returns at most most: a claim may have
+// several that are due.
 func lockDuePayouts(ctx context.Context, tx *store.Tx, most int) ([]payouts.LockedPayout, error) {
 	due, err := lockDueClaims(ctx, tx, most)
 	if err != nil || len(due) == 0 {
@@ -105,6 +106,7 @@ func lockDuePayouts(ctx context.Context, tx *store.Tx, most int) ([]payouts.Lock
 	if err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &rows, text, ids, tx.Now); err != nil {
 		return nil, fmt.Errorf("lock due payouts: %w", err)
 	}
+	rows = rows[:min(len(rows), most)]
 	slice := make([]payouts.LockedPayout, 0, len(rows))
 	for i := range rows {
 		claim := byID[rows[i].ClaimID]

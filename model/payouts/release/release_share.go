@@ -55,7 +55,7 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 	return moved, err
 }
 
-// While one of the recentEvents newest occurrences has more than smallEvent candidates,
+// While one of the recentEvents newest occurrences with candidates has more than smallEvent,
 // payouts of those with fewer go ahead of it, also within one partner: a quarter of each
 // batch is theirs. The numbers bound the claims that a batch looks at.
 const (
@@ -66,7 +66,7 @@ const (
 // smallEventsSQL returns the occurrences whose payouts go ahead; none while there is no
 // large one.
 var smallEventsSQL = fmt.Sprintf(`(with recent as materialized (
-	select occurrence_id, max(candidates) as candidates from (select occurrence_id, candidates from matchings order by occurrence_id desc limit %d) as newest group by 1)
+	select occurrence_id, max(candidates) as candidates from matchings where candidates > 0 group by occurrence_id order by occurrence_id desc limit %d)
 	select occurrence_id from recent where candidates <= %d and exists (select from recent where candidates > %[2]d))`, recentEvents, smallEvent)
 
 // lockSmallEvents locks the claims of at most limit payouts that are due for small events.

@@ -2,12 +2,14 @@ package release_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 	"parapet/model/payouts"
@@ -106,6 +108,36 @@ func TestPayoutsOfSmallEventGoAheadOfLargeOneOfTheSamePartner(t *testing.T) {
 	require.Equal(t, []int{6, 2}, []int{releasedOf("us1000chhc"), releasedOf("us2small")}, "a quarter of the batch")
 	releasedBySlice(t, b, 8)
 	require.Equal(t, []int{9, 7}, []int{releasedOf("us1000chhc"), releasedOf("us2small")})
+}
+
+// Revisions of the large event and later events without candidates do not count.
+func TestSmallEventGoesAheadAfterManyRevisionsAndAftershocks(t *testing.T) {
+	t.Parallel()
+	b, releasedOf := twoEvents(t)
+	_, err := b.DB.Pool.Exec(t.Context(), `insert into matchings (occurrence_id, version, candidates, started_at, completed_at)
+		select occurrence_id, 100 + n, candidates, started_at, completed_at from matchings, generate_series(1, 20) as n where candidates > 0`)
+	require.NoError(t, err)
+	for i := range 20 {
+		quake := modeltest.Quake(fmt.Sprintf("us3after%d", i), b.Now(), hazard.Point{Latitude: 52.5, Longitude: 13.4}, "6.4")
+		seen, _, err := b.Service.Occurrences.RecordObservation(t.Context(), b.Source, quake, false)
+		require.NoError(t, err)
+		require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), occurrence.EvaluateOccurrences{Occurrences: []string{*seen.OccurrenceID}}))
+	}
+	require.Equal(t, map[string]int{"acme": 8}, releasedBySlice(t, b, 8))
+	require.Equal(t, []int{6, 2}, []int{releasedOf("us1000chhc"), releasedOf("us2small")})
+	_, err = b.DB.Pool.Exec(t.Context(), "delete from matchings where version > 100")
+	require.NoError(t, err)
+}
+
+// A claim may have several payouts that are due.
+func TestReleaseBatchTakesAtMostItsSize(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	owedToTwo(t, b, 3, 0)
+	_, err := b.DB.Pool.Exec(t.Context(), `with first as (select c.id, c.policy_id from claims c order by c.id limit 1), placed as (select id, 10 + row_number() over (order by id) as place from payouts)
+		update payouts po set claim_id = first.id, policy_id = first.policy_id, installment = placed.place, claim_sequence = placed.place from first, placed where placed.id = po.id`)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"acme": 2}, releasedBySlice(t, b, 2))
 }
 
 func TestSinglePayoutsOfSmallEventStandAheadOfLargeOne(t *testing.T) {
