@@ -13,32 +13,37 @@ import (
 // is reachable and changes nothing.
 const probeInquiryKey = "probe"
 
-// gateDelays is how long the gate stays closed after each failed connection in a row; the
-// last value repeats.
+// gateDelays is how long the gate stays closed each time in a row; the last value repeats.
 var gateDelays = []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second}
 
+// maxDoubts is how many orders in a row may be in doubt before the gate closes.
+const maxDoubts = 10
+
 // railGate keeps payouts in the queue, without writing to the database, while their rail
-// is unreachable: an outage of a week must not cost one attempt and two events per payout
-// every minute. It is safe for concurrent use; nil never closes.
+// is unreachable, or answers so that every order is in doubt: an outage of a week must not
+// cost one attempt and two events per payout every minute, nor put a whole storm in doubt.
+// It is safe for concurrent use; nil never closes.
 type railGate struct {
 	now func() time.Time
 
 	mu          sync.Mutex
-	failures    int // in a row
+	failures    int // how often it closed in a row
+	doubts      int // orders in doubt in a row
 	closedUntil time.Time
 }
 
 func newRailGate(now func() time.Time) *railGate { return &railGate{now: now} }
 
 // waitTime returns how long a payout has to wait; zero lets it proceed. When the delay is
-// over, one caller probes the rail and the others keep waiting.
+// over, one caller probes the rail and the others keep waiting. If the probe's answer says
+// nothing, that caller alone proceeds.
 func (gate *railGate) waitTime(ctx context.Context, to rail.Rail) time.Duration {
 	if gate == nil {
 		return 0
 	}
 	gate.mu.Lock()
 	left := gate.closedUntil.Sub(gate.now())
-	ask := gate.failures > 0 && left <= 0
+	ask, doubtful := gate.failures > 0 && left <= 0, gate.doubts >= maxDoubts
 	if ask {
 		left = gate.closeGate()
 	}
@@ -49,28 +54,42 @@ func (gate *railGate) waitTime(ctx context.Context, to rail.Rail) time.Duration 
 	asked, cancel := context.WithTimeout(ctx, railTimeout)
 	defer cancel()
 	result := to.Inquire(asked, probeInquiryKey)
-	if result.Outcome == rail.NotSent {
+	switch {
+	case result.Outcome == rail.NotSent:
 		return left
+	case result.Outcome == rail.Unknown && doubtful:
+		return 0
 	}
-	gate.recordResult(result)
+	gate.recordResults(result)
 	return 0
 }
 
 // ownCodes are the codes of orders that we did not send for our own reasons.
 var ownCodes = []string{rail.CodeExpired, codeStopped, codeNotPermitted}
 
-// recordResult opens or closes the gate after a call.
-func (gate *railGate) recordResult(result rail.Result) {
-	if gate == nil || slices.Contains(ownCodes, result.Code) {
+// recordResults opens or closes the gate after a call, which has a result for each order.
+func (gate *railGate) recordResults(results ...rail.Result) {
+	results = slices.DeleteFunc(slices.Clone(results), func(r rail.Result) bool { return slices.Contains(ownCodes, r.Code) })
+	if gate == nil || len(results) == 0 {
 		return
+	}
+	has := func(outcome rail.Outcome) bool {
+		return slices.ContainsFunc(results, func(r rail.Result) bool { return r.Outcome == outcome })
+	}
+	all := func(outcome rail.Outcome) bool {
+		return !slices.ContainsFunc(results, func(r rail.Result) bool { return r.Outcome != outcome })
 	}
 	gate.mu.Lock()
 	defer gate.mu.Unlock()
-	if result.Outcome != rail.NotSent {
-		gate.failures, gate.closedUntil = 0, time.Time{}
-		return
+	if all(rail.Unknown) {
+		gate.doubts += len(results)
+	} else {
+		gate.doubts = 0
 	}
-	if gate.closedUntil.Before(gate.now()) { // otherwise the call began before the gate closed
+	switch closes := has(rail.NotSent) || gate.doubts >= maxDoubts; {
+	case !closes:
+		gate.failures, gate.closedUntil = 0, time.Time{}
+	case gate.closedUntil.Before(gate.now()): // otherwise the call began before the gate closed
 		gate.closeGate()
 	}
 }

@@ -104,7 +104,6 @@ func (w *releasePayout) sendGroup(ctx context.Context, to rail.GroupRail, orders
 		}
 	}
 	results := to.SendGroup(ctx, instructions)
-	unsent := slices.IndexFunc(results, func(r rail.Result) bool { return r.Outcome == rail.NotSent })
-	w.gate.recordResult(results[max(0, unsent)])
+	w.gate.recordResults(results...)
 	return results
 }

@@ -167,6 +167,26 @@ func TestUnreachableRailLeavesAGroupPending(t *testing.T) {
 	require.Equal(t, 4, s.countRows("payout_attempts"), "the gate is closed: no further attempts")
 }
 
+// TestGroupsStopWhenEveryOrderIsInDoubt answers 503 to a whole group of many: the others
+// stay pending until the bank is back.
+func TestGroupsStopWhenEveryOrderIsInDoubt(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	b, fleet := s.openGroupBank(maxDoubts, 2*maxDoubts)
+	b.SetBehaviour(answerServerError, answerServerError, nil)
+	worker := &releaseBatch{service: s.Service, rail: b.newRail(), log: s.newLogger()}
+	at := time.Now()
+	worker.single = &releasePayout{service: s.Service, rail: b.newRail(), log: s.newLogger(), gate: newRailGate(func() time.Time { return at })}
+	isSnoozed(t, worker.Work(t.Context(), &river.Job[payouts.ReleaseBatch]{}))
+	require.Equal(t, maxDoubts, s.countRows("payouts where status = 'reconciling'"))
+	require.Equal(t, maxDoubts, s.countRows("payouts where status = 'pending'"))
+	at = at.Add(gateDelays[0])
+	b.SetBehaviour(nil, nil, nil)
+	require.NoError(t, worker.Work(t.Context(), &river.Job[payouts.ReleaseBatch]{}))
+	require.Equal(t, maxDoubts, s.countRows("payouts where status = 'released'"))
+	require.Len(t, fleet, 2*maxDoubts)
+}
+
 func TestTooLargeGroupIsHalved(t *testing.T) {
 	t.Parallel()
 	s := newFixture(t)

@@ -172,7 +172,7 @@ func (w *releasePayout) sendOrder(ctx context.Context, order *release.Release, e
 		return rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired}
 	}
 	result := w.rail.Send(ctx, i)
-	w.gate.recordResult(result)
+	w.gate.recordResults(result)
 	return result
 }
 
@@ -251,7 +251,7 @@ func (w *releasePayout) resolveInDoubt(ctx context.Context, order *release.Relea
 		return rail.Result{Outcome: rail.Unknown, Code: codeNotInquirable}
 	}
 	result := w.rail.Inquire(ctx, order.Key)
-	w.gate.recordResult(result)
+	w.gate.recordResults(result)
 	switch {
 	case result.Outcome != rail.NotFound:
 		return result

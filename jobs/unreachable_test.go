@@ -5,6 +5,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -190,10 +191,10 @@ func TestRailGateAsksOnceWhileNobodyAnswers(t *testing.T) {
 		return rail.Result{Outcome: answers}
 	}}
 	require.Zero(t, gate.waitTime(t.Context(), to))
-	gate.recordResult(rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired})
+	gate.recordResults(rail.Result{Outcome: rail.NotSent, Code: rail.CodeExpired})
 	require.Zero(t, gate.waitTime(t.Context(), to), "an order that expired says nothing about the rail")
-	gate.recordResult(rail.Result{Outcome: rail.NotSent})
-	gate.recordResult(rail.Result{Outcome: rail.NotSent})
+	gate.recordResults(rail.Result{Outcome: rail.NotSent})
+	gate.recordResults(rail.Result{Outcome: rail.NotSent})
 	for _, delay := range []time.Duration{5 * time.Second, 10 * time.Second, 30 * time.Second, 30 * time.Second} {
 		before := asked
 		for range 10 {
@@ -214,6 +215,42 @@ func TestRailGateAsksOnceWhileNobodyAnswers(t *testing.T) {
 	require.Zero(t, gate.waitTime(t.Context(), to))
 	require.Equal(t, 5, asked)
 	require.Zero(t, (*railGate)(nil).waitTime(t.Context(), to))
+}
+
+func TestRailGateClosesAfterManyOrdersInDoubt(t *testing.T) {
+	t.Parallel()
+	at := time.Now()
+	gate := newRailGate(func() time.Time { return at })
+	answer := rail.Unknown
+	to := &wrappedRail{inquire: func(context.Context, string) rail.Result { return rail.Result{Outcome: answer} }}
+	doubt := rail.Result{Outcome: rail.Unknown}
+	waits := func() time.Duration { return gate.waitTime(t.Context(), to) }
+	for range maxDoubts - 1 {
+		gate.recordResults(doubt)
+	}
+	require.Zero(t, waits())
+	gate.recordResults(doubt, rail.Result{Outcome: rail.Refused})
+	for range maxDoubts - 1 {
+		gate.recordResults(doubt)
+	}
+	require.Zero(t, waits(), "an answer was definite in between")
+	gate.recordResults(doubt)
+	require.Equal(t, gateDelays[0], waits())
+	at = at.Add(gateDelays[0])
+	require.Zero(t, waits(), "one caller tries")
+	require.Equal(t, gateDelays[1], waits(), "the others wait")
+	gate.recordResults(doubt)
+	require.Equal(t, gateDelays[1], waits())
+	at = at.Add(gateDelays[1])
+	require.Zero(t, waits())
+	gate.recordResults(rail.Result{Outcome: rail.Accepted})
+	require.Zero(t, waits())
+	require.Zero(t, waits(), "the gate is open")
+	gate.recordResults(slices.Repeat([]rail.Result{doubt}, maxDoubts)...)
+	require.Equal(t, gateDelays[0], waits(), "after one call for many")
+	answer, at = rail.NotFound, at.Add(gateDelays[0])
+	require.Zero(t, waits())
+	require.Zero(t, waits(), "the probe's answer is definite")
 }
 
 // TestQueueStaysShortWhileTheRailIsAway makes a bank unreachable for a quarter of an hour
