@@ -56,7 +56,7 @@ type settings struct {
 	RailKeyWindow      time.Duration `env:"PARAPET_RAIL_KEY_WINDOW" envDefault:"24h" help:"rail http: how long the rail promises to remember an idempotency key; 0: for ever"`
 	RailVoids          bool          `env:"PARAPET_RAIL_VOIDS" envDefault:"false" help:"rail http: whether the rail offers POST /transfers/{key}/void; it is then called before the same debt gets a new key"`
 	RailBatch          int           `env:"PARAPET_RAIL_BATCH" envDefault:"1" help:"rails http and simulator: most orders of one call, up to 1000; http: the rail must offer POST /transfers/batch; 0 or 1: each order is a call of its own"`
-	RailRate           int           `env:"PARAPET_RAIL_RATE" envDefault:"0" help:"rails http and simulator: most orders a second that one process with the role workers sends; further ones wait in the queue; 0: no limit"`
+	RailRate           int           `env:"PARAPET_RAIL_RATE" envDefault:"0" help:"rails http and simulator: most orders a second that one process with the role workers sends: divide the rail's limit by the number of such processes; further orders wait in the queue; 0: no limit"`
 	RailCurrencies     []string      `env:"PARAPET_RAIL_CURRENCIES" help:"currencies the rail pays, separated by commas; empty: http all, iso20022 EUR"`
 	RailFiles          string        `env:"PARAPET_RAIL_FILES" envDefault:"./bank" help:"rails of files: where out/ is written and in/ is read, as in PARAPET_FILES"`
 	RailAccount        string        `env:"PARAPET_RAIL_ACCOUNT" envDefault:"" help:"rails of files: a JSON file about the paying account; iso20022: name, id, iban, bic; nacha: name, id, routing, bank, description; rail http: any name that distinguishes the paying account from others at the same address"`
