@@ -28,6 +28,7 @@ var subdomains = []string{
 	"model/claims/measured",
 	"model/claims/candidates",
 	"model/claims/watches",
+	"model/claims/matching",
 	"model/payouts",
 	"model/payouts/controls",
 	"model/payouts/release",

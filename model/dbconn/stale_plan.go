@@ -26,3 +26,10 @@ func RetryStalePlan(on any, read func() error) error {
 	}
 	return err
 }
+
+// IsCancelledStatement reports whether the server cancelled a statement, as it does after
+// statement_timeout.
+func IsCancelledStatement(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && pg.Code == "57014"
+}

@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/claims/candidates"
+	"parapet/model/claims/matching"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
@@ -58,7 +59,7 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 		next = &horizon
 	}
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
-		if err := endPasses(ctx, tx, ids, job.After); err != nil {
+		if err := matching.EndPasses(ctx, tx, ids, job.After); err != nil {
 			return err
 		}
 		written, err = s.startMatchings(ctx, tx, occurrences, found, except, next)

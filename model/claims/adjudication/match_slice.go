@@ -10,6 +10,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/claims/matching"
+	"parapet/model/dbconn"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
@@ -71,7 +73,7 @@ func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
 	if due != nil {
 		enqueueSliceWorkers(tx, sliceWorkers)
 	}
-	if err := store.FirstError(enqueueLostPasses(ctx, tx), completeMatchings(ctx, tx, nil)); err != nil {
+	if err := store.FirstError(matching.EnqueueLostPasses(ctx, tx), matching.Complete(ctx, tx, nil)); err != nil {
 		return 0, err
 	}
 	deleted, err := tx.NewRaw(`delete from matching_slices where ctid = any (array(select ctid from matching_slices
@@ -126,7 +128,7 @@ func (s *Service) decideInTurn(ctx context.Context) (found bool, err error) {
 // the slice, and delays no other slice.
 func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) (found bool, err error) {
 	slice, err := s.lockAndDecide(ctx, occurrences)
-	tookTooLong := errors.Is(ctx.Err(), context.DeadlineExceeded) || ctx.Err() == nil && store.IsCancelledStatement(err)
+	tookTooLong := errors.Is(ctx.Err(), context.DeadlineExceeded) || ctx.Err() == nil && dbconn.IsCancelledStatement(err)
 	switch {
 	case slice == nil || errors.Is(ctx.Err(), context.Canceled):
 		return false, err
@@ -138,7 +140,7 @@ func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) 
 		return true, s.recordFailure(ctx, slice, err)
 	default:
 		return true, s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
-			return completeMatchings(ctx, tx, []uuid.UUID{slice.OccurrenceID})
+			return matching.Complete(ctx, tx, []uuid.UUID{slice.OccurrenceID})
 		})
 	}
 }
@@ -261,7 +263,7 @@ func halveSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
 	slice.Policies = slice.Policies[:half]
 	slice.Attempts, slice.DueAt = UndecidableAfter-1, tx.Clock
 	second.Attempts, second.DueAt = slice.Attempts, slice.DueAt
-	if err := lockMatchings(ctx, tx, []*MatchingRow{{OccurrenceID: slice.OccurrenceID, Version: slice.Version, StartedAt: tx.Clock}}); err != nil {
+	if err := matching.Lock(ctx, tx, []*matching.Row{{OccurrenceID: slice.OccurrenceID, Version: slice.Version, StartedAt: tx.Clock}}); err != nil {
 		return err
 	}
 	last, err := lastSliceNumber(ctx, tx, slice.OccurrenceID, slice.Version)

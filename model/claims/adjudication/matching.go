@@ -5,28 +5,14 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
-	"parapet/model/claims/watches"
+	"parapet/model/claims/matching"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 )
-
-// MatchingRow is the matching of one version of an occurrence to policies.
-type MatchingRow struct {
-	bun.BaseModel `bun:"table:matchings,alias:ma"`
-
-	OccurrenceID uuid.UUID `bun:",pk,type:uuid"`
-	Version      int64     `bun:",pk"`
-	Candidates   int       // policies in its slices
-	StartedAt    time.Time
-	CompletedAt  *time.Time // nil while a slice or a pass is left
-	PassAfter    *string    // After of the job of the pass that is left; nil if none is
-	PassDueAt    *time.Time // when that job counts as lost
-}
 
 // exclusion says which candidates startMatchings leaves out: those in earlier slices of
 // the same version.
@@ -48,16 +34,16 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 		return 0, nil
 	}
 	var ids []uuid.UUID
-	var matchings []*MatchingRow
+	var matchings []*matching.Row
 	for _, of := range occurrences {
 		ids = append(ids, of.Row.ID)
-		matching := &MatchingRow{OccurrenceID: of.Row.ID, Version: of.Row.Version, StartedAt: tx.Clock, PassAfter: passAfter}
+		row := &matching.Row{OccurrenceID: of.Row.ID, Version: of.Row.Version, StartedAt: tx.Clock}
 		if passAfter != nil {
-			matching.PassDueAt = new(tx.Clock.Add(lostPassDelay))
+			row.Expect(*passAfter, tx.Clock)
 		}
-		matchings = append(matchings, matching)
+		matchings = append(matchings, row)
 	}
-	if err := lockMatchings(ctx, tx, matchings); err != nil {
+	if err := matching.Lock(ctx, tx, matchings); err != nil {
 		return 0, err
 	}
 	if except != excludeNone {
@@ -76,24 +62,12 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 		return 0, err
 	}
 	enqueueSliceWorkers(tx, len(written)-inlineSlices)
-	return len(written), completeMatchings(ctx, tx, ids)
-}
-
-// lockMatchings inserts or locks matchings in the order of their ids, and writes the
-// passes that are left, if any.
-func lockMatchings(ctx context.Context, tx *store.Tx, matchings []*MatchingRow) error {
-	slices.SortFunc(matchings, func(a, b *MatchingRow) int { return bytes.Compare(a.OccurrenceID[:], b.OccurrenceID[:]) })
-	_, err := tx.NewInsert().Model(&matchings).On("conflict (occurrence_id, version) do update").Set("pass_after = coalesce(excluded.pass_after, ma.pass_after)").
-		Set("pass_due_at = coalesce(excluded.pass_due_at, ma.pass_due_at)").Set("completed_at = case when excluded.pass_after is null then ma.completed_at end").Returning("null").Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("lock matchings: %w", err)
-	}
-	return nil
+	return len(written), matching.Complete(ctx, tx, ids)
 }
 
 // excludeSlicedPolicies removes the policies of earlier slices of the same version from
 // the candidates of locked matchings, and keeps the figures of these slices only.
-func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, candidates map[uuid.UUID][]uuid.UUID, except exclusion) error {
+func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID, except exclusion) error {
 	sliced, err := loadSliced(ctx, tx, matchings, except == excludeSliced)
 	if err != nil {
 		return err
@@ -117,10 +91,10 @@ func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*Match
 // or, with done, all of them. A worker may have read what the caller just changed, so that
 // the policies of a slice in its hands must be decided again. Slices without figures are
 // left out: they repeat policies.
-func loadSliced(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, done bool) (rows []SliceRow, err error) {
+func loadSliced(ctx context.Context, tx *store.Tx, matchings []*matching.Row, done bool) (rows []SliceRow, err error) {
 	var keys sliceKeys
-	for _, matching := range matchings {
-		keys.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
+	for _, row := range matchings {
+		keys.add(SliceRow{OccurrenceID: row.OccurrenceID, Version: row.Version})
 	}
 	q := tx.NewSelect().Model(&rows).Column("occurrence_id", "version", "number", "policies").
 		Where("(occurrence_id, version) in (select * from unnest(?::uuid[], ?::bigint[]))", keys.args()[:2]...).
@@ -148,14 +122,14 @@ func endOlderSlices(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) 
 }
 
 // writeSlices writes slices of the candidates of locked matchings and returns them.
-func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, candidates map[uuid.UUID][]uuid.UUID) (rows []SliceRow, err error) {
-	var grown []*MatchingRow
-	for _, matching := range matchings {
-		policies := candidates[matching.OccurrenceID]
+func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID) (rows []SliceRow, err error) {
+	var grown []*matching.Row
+	for _, each := range matchings {
+		policies := candidates[each.OccurrenceID]
 		if len(policies) == 0 {
 			continue
 		}
-		last, err := lastSliceNumber(ctx, tx, matching.OccurrenceID, matching.Version)
+		last, err := lastSliceNumber(ctx, tx, each.OccurrenceID, each.Version)
 		if err != nil {
 			return nil, err
 		}
@@ -165,10 +139,10 @@ func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*Ma
 		}
 		for _, part := range parts {
 			last++
-			rows = append(rows, SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version, Number: last, Candidates: len(policies), Policies: part, DueAt: tx.Clock})
+			rows = append(rows, SliceRow{OccurrenceID: each.OccurrenceID, Version: each.Version, Number: last, Candidates: len(policies), Policies: part, DueAt: tx.Clock})
 		}
-		matching.Candidates = len(policies)
-		grown = append(grown, matching)
+		each.Candidates = len(policies)
+		grown = append(grown, each)
 	}
 	if len(rows) == 0 {
 		return nil, nil
@@ -218,39 +192,3 @@ func lastSliceNumber(ctx context.Context, tx *store.Tx, occurrence uuid.UUID, ve
 	}
 	return last, nil
 }
-
-// completeMatchings completes the matchings of occurrences, or of all for nil, of which
-// neither a slice nor a pass is left, and announces the covers within their reach. It locks
-// them first: a statement that waits for a lock does not see the slices that the holder of
-// the lock wrote.
-func completeMatchings(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) error {
-	var decided, completed []MatchingRow
-	q := tx.NewSelect().Model(&decided).Column("occurrence_id", "version").Where("ma.completed_at is null").Where(decidedSQL)
-	if occurrences != nil {
-		q = q.Where("ma.occurrence_id in (?)", bun.List(occurrences))
-	}
-	if err := q.OrderExpr("ma.occurrence_id, ma.version").For("NO KEY UPDATE").Scan(ctx); err != nil {
-		return fmt.Errorf("lock decided matchings: %w", err)
-	}
-	if len(decided) == 0 {
-		return nil
-	}
-	var keys sliceKeys
-	for _, matching := range decided {
-		keys.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
-	}
-	err := tx.NewUpdate().TableExpr("matchings as ma").Set("completed_at = business_now()").Where("ma.completed_at is null").Where(decidedSQL).
-		Where("(ma.occurrence_id, ma.version) in (select * from unnest(?::uuid[], ?::bigint[]))", keys.args()[:2]...).Returning("occurrence_id, version").Scan(ctx, &completed)
-	if err != nil {
-		return fmt.Errorf("complete matchings: %w", err)
-	}
-	keys = sliceKeys{}
-	for _, matching := range completed {
-		keys.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
-	}
-	return watches.Announce(ctx, tx, keys.occurrences, keys.versions)
-}
-
-// decidedSQL is true for a matching of which neither a slice nor a pass is left.
-const decidedSQL = `ma.pass_after is null and not exists (select from matching_slices ms
-	where ms.occurrence_id = ma.occurrence_id and ms.version = ma.version and ms.done_at is null)`

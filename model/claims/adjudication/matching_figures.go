@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"parapet/model/claims/matching"
 	"parapet/model/kernel/store"
 )
 
@@ -50,10 +51,10 @@ func writeFigures(ctx context.Context, tx *store.Tx, slices []SliceRow) error {
 
 // keepFigures deletes the figures of locked matchings and of older versions, except those
 // of the given slices: the policies of the others are in slices that are written next.
-func keepFigures(ctx context.Context, tx *store.Tx, matchings []*MatchingRow, kept []SliceRow) error {
+func keepFigures(ctx context.Context, tx *store.Tx, matchings []*matching.Row, kept []SliceRow) error {
 	var counted, keys sliceKeys
-	for _, matching := range matchings {
-		counted.add(SliceRow{OccurrenceID: matching.OccurrenceID, Version: matching.Version})
+	for _, row := range matchings {
+		counted.add(SliceRow{OccurrenceID: row.OccurrenceID, Version: row.Version})
 	}
 	for _, slice := range kept {
 		keys.add(slice)

@@ -84,13 +84,6 @@ func TranslateError(err error) error {
 	return err
 }
 
-// IsCancelledStatement reports whether the server cancelled a statement, as it does after
-// statement_timeout.
-func IsCancelledStatement(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == "57014"
-}
-
 // unavailableRetryAfter is when a client should try again after CodeUnavailable.
 const unavailableRetryAfter = 2 * time.Second
 

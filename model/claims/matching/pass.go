@@ -1,4 +1,4 @@
-package adjudication
+package matching
 
 import (
 	"context"
@@ -20,9 +20,9 @@ const lostPassDelay = 10 * time.Minute
 // for. Then inv_matchings reports it.
 const lostPassAge = 24 * time.Hour
 
-// endPasses records that the pass of a job is made, and ends the passes of older versions
+// EndPasses records that the pass of a job is made, and ends the passes of older versions
 // of the occurrences: what they would find, the newest version finds.
-func endPasses(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID, after string) error {
+func EndPasses(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID, after string) error {
 	_, err := tx.NewRaw(`update matchings ma set pass_after = null, pass_due_at = null where (ma.occurrence_id, ma.version) in (
 		select m.occurrence_id, m.version from matchings m join occurrences oc on oc.id = m.occurrence_id
 		where m.occurrence_id in (?) and m.pass_after is not null and (m.pass_after = ? or m.version < oc.version)
@@ -33,9 +33,9 @@ func endPasses(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID, after
 	return nil
 }
 
-// enqueueLostPasses enqueues the passes whose jobs are lost, also the first pass of a
+// EnqueueLostPasses enqueues the passes whose jobs are lost, also the first pass of a
 // version that has no matching.
-func enqueueLostPasses(ctx context.Context, tx *store.Tx) error {
+func EnqueueLostPasses(ctx context.Context, tx *store.Tx) error {
 	_, err := tx.NewRaw(`insert into matchings (occurrence_id, version, candidates, started_at, pass_after, pass_due_at)
 		select oc.id, oc.version, 0, ?0, '', ?0 from occurrences oc where oc.merged_into is null and oc.updated_at between ?1 and ?2
 		and not exists (select from matchings ma where ma.occurrence_id = oc.id and ma.version = oc.version) limit ?3
@@ -43,7 +43,7 @@ func enqueueLostPasses(ctx context.Context, tx *store.Tx) error {
 	if err != nil {
 		return fmt.Errorf("find lost first passes: %w", err)
 	}
-	var lost []MatchingRow
+	var lost []Row
 	if err := store.LockBatch(tx.NewSelect().Model(&lost).Where("ma.pass_due_at <= ?", tx.Clock).OrderExpr("ma.pass_due_at"), store.SweepBatchSize).Scan(ctx); err != nil {
 		return fmt.Errorf("find lost passes: %w", err)
 	}
@@ -55,4 +55,9 @@ func enqueueLostPasses(ctx context.Context, tx *store.Tx) error {
 		}
 	}
 	return nil
+}
+
+// Expect records that a pass is left, whose job has After.
+func (r *Row) Expect(after string, now time.Time) {
+	r.PassAfter, r.PassDueAt = &after, new(now.Add(lostPassDelay))
 }
