@@ -63,8 +63,8 @@ where n.id = ?0 order by 1, 2`
 
 // enqueueWaitingClaims enqueues the evaluation of claims that wait for several sources,
 // for their own occurrence, when another source may have reported the same event. A job
-// has at most MatchBatchSize of them.
-func enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence) error {
+// has as many of them as a slice.
+func (s *Service) enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence) error {
 	for _, o := range occurrences {
 		if o.Row.Kind.IsDaily() {
 			continue
@@ -79,7 +79,7 @@ func enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurrences []occur
 		for i, w := range waiting {
 			job.Occurrence = store.ResourceOccurrence.FormatID(w.OccurrenceID)
 			job.Policies = append(job.Policies, store.ResourcePolicy.FormatID(w.PolicyID))
-			if last := i == len(waiting)-1 || waiting[i+1].OccurrenceID != w.OccurrenceID; last || len(job.Policies) == MatchBatchSize {
+			if last := i == len(waiting)-1 || waiting[i+1].OccurrenceID != w.OccurrenceID; last || len(job.Policies) == s.sliceSize {
 				tx.EnqueueJob(job)
 				job = EvaluatePolicies{}
 			}

@@ -261,3 +261,21 @@ func TestOnlyCloseReportsAreOneEvent(t *testing.T) {
 	reportBy(b, "emsc", "6.4", at, 1)
 	require.Equal(t, "approved", b.Claims(policy)[0].Status)
 }
+
+func TestWaitingClaimsAreDecidedAgainBySlices(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Service.Adjudication.SetSliceSize(2)
+	policies := []*wire.Policy{bindMeasured(b, 1001, twoAgree, "operator"), b.QuoteAndBind("quake-circle", nil), b.QuoteAndBind("quake-circle", nil)}
+	b.AdvanceClock(time.Hour)
+	at := b.Now().Add(-10 * time.Minute)
+	reportBy(b, "usgs", "6.4", at, 1)
+	reportBy(b, "emsc", "6.4", at, 1)
+	var sizes []int
+	require.NoError(t, b.Service.DB.NewRaw("select json_array_length(args->'policies') from modeltest_jobs where kind = 'evaluate_policies' order by ordinal").Scan(t.Context(), &sizes))
+	require.Equal(t, []int{2, 1}, sizes)
+	reportBy(b, "jma", "6.5", at, 1)
+	for _, policy := range policies {
+		require.Equal(t, "approved", b.OnlyClaim(policy).Status)
+	}
+}
