@@ -3,7 +3,7 @@ import { useState } from "preact/compat";
 import { graphql, useChange } from "./api";
 import { config } from "./config";
 import { t } from "./texts";
-import { Choice, Errors, Modal, Text } from "./ui";
+import { Choice, Errors, fieldError, Modal, Text } from "./ui";
 
 const recordMutation = graphql(`mutation RecordPayoutMethod($input: RecordPayoutMethodInput!) { recordPayoutMethod(input: $input) { payoutMethod { id status } } }`);
 
@@ -15,9 +15,8 @@ export function AccountForm({ claimId, currency, primary }: { claimId: string; c
 function Form({ claimId, currency, onClose }: { claimId: string; currency: string; onClose: () => void }) {
 	const change = useChange(recordMutation);
 	const [v, setV] = useState<Record<string, string>>({ type: currency === "USD" ? "US_BANK_ACCOUNT" : currency === "KES" ? "MOBILE_MONEY" : "IBAN", name: "", country: "", accountType: "CHECKING" });
-	const errorOf = (pointer: string) => change.problem?.fields.find((f) => f.pointer === `/input/${pointer}`)?.detail;
 	const field = (name: string, label: string, pointer: string, more: { hint?: string; required?: boolean; maxLength?: number } = {}) => (
-		<Text key={name} label={label} value={v[name] ?? ""} onValue={(value) => setV({ ...v, [name]: value })} error={errorOf(pointer)} autoComplete="off" {...more} />
+		<Text key={name} label={label} value={v[name] ?? ""} onValue={(value) => setV({ ...v, [name]: value })} error={fieldError(change.problem, pointer)} autoComplete="off" {...more} />
 	);
 	const submit = async (event: Event) => {
 		event.preventDefault();
@@ -34,7 +33,7 @@ function Form({ claimId, currency, onClose }: { claimId: string; currency: strin
 			<form onSubmit={submit} autoComplete="off">
 				<p class="lead">{t.account.lead(currency)}</p>
 				<div class="pair">{field("name", t.account.name, "beneficiary/name", { required: true })}{field("country", t.account.country, "beneficiary/country", { required: true, maxLength: 2, hint: t.account.countryHint })}</div>
-				<Choice label={t.account.type} value={v.type} onValue={(type) => setV({ ...v, type })} options={["IBAN", "US_BANK_ACCOUNT", "MOBILE_MONEY"]} error={errorOf("type")} />
+				<Choice label={t.account.type} value={v.type} onValue={(type) => setV({ ...v, type })} options={["IBAN", "US_BANK_ACCOUNT", "MOBILE_MONEY"]} error={fieldError(change.problem, "type")} />
 				{v.type === "IBAN" && <div class="pair">{field("iban", "IBAN", "iban/iban", { required: true })}{field("bic", t.account.bic, "iban/bic")}</div>}
 				{v.type === "US_BANK_ACCOUNT" && <><div class="pair">{field("routing", t.account.routing, "usBankAccount/routingNumber", { required: true })}{field("number", t.account.number, "usBankAccount/accountNumber", { required: true })}</div><Choice label={t.account.kind} value={v.accountType} onValue={(accountType) => setV({ ...v, accountType })} options={["CHECKING", "SAVINGS"]} /></>}
 				{v.type === "MOBILE_MONEY" && <div class="pair">{field("msisdn", t.account.msisdn, "mobileMoney/msisdn", { required: true, hint: t.account.msisdnHint })}{field("provider", t.account.provider, "mobileMoney/provider", { required: true })}</div>}

@@ -77,6 +77,9 @@ export function ago(at: string): string {
 	return relative.format(Math.round(seconds), "second");
 }
 
+// splitList reads the parts of a list as typed.
+export const splitList = (text: string, by = ",") => text.split(by).map((part) => part.trim()).filter(Boolean);
+
 export const number = (n: number) => new Intl.NumberFormat(language).format(n);
 export const percent = (share: string | number | null | undefined, digits = 1) => share === null || share === undefined ? "–"
 	: new Intl.NumberFormat(language, { style: "percent", maximumFractionDigits: digits }).format(Number(share));

@@ -54,15 +54,15 @@ const operatorPages = {
 	capacity: lazy(() => import("./pages/capacity")),
 	audit: lazy(() => import("./pages/audit")),
 	jobs: lazy(() => import("./pages/jobs")),
-	...(config.rehearsal ? { "time-machine": partnerPages["time-machine"] } : {}),
+	"time-machine": partnerPages["time-machine"],
 } as Record<string, PageComponent>;
 
 export interface Viewer { kind: string; name: string; client: string; partner: string | null; scopes: string[] }
 type PageComponent = ReturnType<typeof lazy<(props: { viewer: Viewer; id?: string }) => any>>;
 
 const groups: Record<"partner" | "operator", [string, string[]][]> = {
-	partner: [["", ["home", "map", "what-if"]], [t.nav.cover, ["quotes", "policies"]], [t.nav.money, ["claims", "payouts", "statement"]], [t.nav.build, ["developers", ...(config.rehearsal ? ["time-machine"] : [])]]],
-	operator: [["", ["inbox", "events", "release-stop"]], [t.nav.records, ["claims", "payouts", "policies", "quotes"]], [t.nav.book, ["book", "map", "what-if", "statement"]], [t.nav.setUp, ["partners", "products", "sources", "capacity"]], [t.nav.watch, ["jobs", "audit", ...(config.rehearsal ? ["time-machine"] : [])]]],
+	partner: [["", ["home", "map", "what-if"]], [t.nav.cover, ["quotes", "policies"]], [t.nav.money, ["claims", "payouts", "statement"]], [t.nav.build, ["developers", "time-machine"]]],
+	operator: [["", ["inbox", "events", "release-stop"]], [t.nav.records, ["claims", "payouts", "policies", "quotes"]], [t.nav.book, ["book", "map", "what-if", "statement"]], [t.nav.setUp, ["partners", "products", "sources", "capacity"]], [t.nav.watch, ["jobs", "audit", "time-machine"]]],
 };
 
 export function Shell() {
@@ -165,6 +165,7 @@ function Menu({ viewer }: { viewer?: Viewer }) {
 
 function Items({ kind, here, viewer }: { kind: "partner" | "operator"; here: string; viewer?: Viewer }) {
 	const where = zone.use(), look = theme.use();
+	const pages = kind === "operator" ? operatorPages : partnerPages;
 	const setLook = (next: string) => {
 		theme.set(next as "auto");
 		if (next === "auto") delete document.documentElement.dataset.theme;
@@ -178,7 +179,7 @@ function Items({ kind, here, viewer }: { kind: "partner" | "operator"; here: str
 				{viewer && groups[kind].map(([title, names]) => (
 					<div key={title}>
 						{title && <p>{title}</p>}
-						<ul>{names.map((name) => <li key={name}><Link href={`/${name}`} aria-current={here === name ? "page" : undefined}>{t.nav.pages[name]}</Link></li>)}</ul>
+						<ul>{names.filter((name) => pages[name]).map((name) => <li key={name}><Link href={`/${name}`} aria-current={here === name ? "page" : undefined}>{t.nav.pages[name]}</Link></li>)}</ul>
 					</div>
 				))}
 			</nav>

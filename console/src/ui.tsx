@@ -161,6 +161,9 @@ export function Field({ label, hint, error, children }: { label: string; hint?: 
 	);
 }
 
+// fieldError is what the API says of one field of a mutation's input.
+export const fieldError = (problem: Problem | null, name: string) => problem?.fields.find((f) => f.pointer === `/input/${name}`)?.detail;
+
 type TextProps = { label: string; value: string; onValue: (value: string) => void; hint?: ComponentChildren; error?: string; type?: string; required?: boolean; autoComplete?: string; inputMode?: "decimal" | "numeric"; placeholder?: string; maxLength?: number; list?: string };
 
 export const Text = ({ label, value, onValue, hint, error, ...more }: TextProps) => (
@@ -252,13 +255,12 @@ function ActForm<T, V extends { input: any }>({ title, tone, mutation, fields, i
 		const data = await change.run(made as V["input"]);
 		if (data) onDone(data);
 	};
-	const errorOf = (name: string) => change.problem?.fields.find((f) => f.pointer === `/input/${name}`)?.detail;
 	return (
 		<Modal title={title} onClose={onClose}>
 			<form onSubmit={submit} noValidate={false}>
 				{lead && <div class="lead">{lead}</div>}
 				{fields.map((f) => {
-					const shared = { label: f.label, hint: f.hint, error: errorOf(f.name), value: values[f.name], onValue: (value: string) => setValues({ ...values, [f.name]: value }) };
+					const shared = { label: f.label, hint: f.hint, error: fieldError(change.problem, f.name), value: values[f.name], onValue: (value: string) => setValues({ ...values, [f.name]: value }) };
 					if (f.kind === "area") return <Area key={f.name} {...shared} required={f.required} />;
 					if (f.kind === "choice") return <Choice key={f.name} {...shared} options={f.options ?? []} />;
 					if (f.kind === "check") return <label key={f.name} class="check"><input type="checkbox" checked={values[f.name] === "yes"} onChange={(e) => shared.onValue(e.currentTarget.checked ? "yes" : "")} /> {f.label}</label>;

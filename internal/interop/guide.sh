@@ -9,13 +9,18 @@ command -v jq >/dev/null || { echo "the guide's blocks need jq: apt-get install 
 DATA_DIR=$(mktemp -d)
 export DATA_DIR
 trap 'rm -rf "$DATA_DIR"' EXIT
-play() { ./with-parapet timeout 300 sh -eu -c '
+# What both runs begin with. blocks FILE FIRST prints the shell blocks of a chapter: all
+# of them, or only the first where FIRST is 1.
+prelude='
 	BASE=$(echo "$PARAPET" | jq -r .base_url)
 	CLIENT_ID=$(echo "$PARAPET" | jq -r ".clients[0].client_id")
 	CLIENT_SECRET=$(echo "$PARAPET" | jq -r ".clients[0].client_secret")
 	export BASE CLIENT_ID CLIENT_SECRET
-	blocks=$(awk "/^\`\`\`sh\$/ { on = 1; next } /^\`\`\`\$/ { on = 0 } on" ../../rest/guide.md)
-	said=$(sh -euc "$blocks")
+	blocks() { awk -v first="$2" "/^\`\`\`sh\$/ { on = 1; next } /^\`\`\`\$/ { if (on && first) exit; on = 0 } on" "$1"; }
+'
+play() { ./with-parapet timeout 300 sh -eu -c "$prelude"'
+	steps=$(blocks ../../rest/guide.md 0)
+	said=$(sh -euc "$steps")
 	echo "$said"
 	echo "$said" | grep -q "\"provider_reference\": \"" || { echo "the guide does not lead to a payout" >&2; exit 1; }
 	echo "$said" | tail -n 40 | grep -q "\"value\": \"190\"" || { echo "the guide does not end with a claim for the rehearsed rain" >&2; exit 1; }
@@ -25,15 +30,11 @@ play
 play
 # The second chapter, in a new server: every product from the quote to the reconciled
 # payout, in less than ten minutes.
-DATA_DIR= ./with-parapet timeout 600 sh -eu -c '
-	BASE=$(echo "$PARAPET" | jq -r .base_url)
-	CLIENT_ID=$(echo "$PARAPET" | jq -r ".clients[0].client_id")
-	CLIENT_SECRET=$(echo "$PARAPET" | jq -r ".clients[0].client_secret")
-	export BASE CLIENT_ID CLIENT_SECRET
-	token=$(awk "/^\`\`\`sh\$/ && !done { on = 1; next } /^\`\`\`\$/ { if (on) done = 1; on = 0 } on" ../../rest/guide.md)
-	blocks=$(awk "/^\`\`\`sh\$/ { on = 1; next } /^\`\`\`\$/ { on = 0 } on" ../../rest/sandbox.md)
+DATA_DIR= ./with-parapet timeout 600 sh -eu -c "$prelude"'
+	token=$(blocks ../../rest/guide.md 1)
+	steps=$(blocks ../../rest/sandbox.md 0)
 	said=$(sh -euc "$token
-$blocks")
+$steps")
 	echo "$said"
 	paid=$(echo "$said" | grep -c " reconciled\$") || true
 	test "$paid" = 6 || { echo "$paid of 6 products lead to a reconciled payout" >&2; exit 1; }

@@ -2,12 +2,12 @@ import { useEffect, useState } from "preact/compat";
 import { Link } from "wouter";
 import { follow, graphql, useRead } from "../api";
 import { Lines } from "../explain";
-import { human, measure, money, number, point } from "../format";
+import { type Amount, human, measure, money, number, point } from "../format";
 import { FeedLine } from "../lines";
 import MapView, { type Mark } from "../mapview";
 import { type Viewer } from "../shell";
 import { t } from "../texts";
-import { Act, Card, Choice, Facts, Id, List, Load, Money, Page, Status, Table, When } from "../ui";
+import { Act, Card, Choice, type Column, Facts, Id, List, Load, Money, Page, Status, Table, When } from "../ui";
 import { mainMeasure, touchedQuery } from "./map";
 import { declareMutation, moratoriumFields, moratoriumInput } from "./capacity";
 
@@ -21,8 +21,13 @@ const latestQuery = graphql(`query Latest { latestEvents(first: 12) { nodes { id
 const owedQuery = graphql(`query OwedByProduct($id: ID!) { occurrence(id: $id) { owedByProduct { partner product currency claimsOpened owed { amount currency } pending { amount currency } blocked { amount currency } released { amount currency } } } }`);
 const progressDocument = graphql(`subscription Progress($occurrenceId: ID!) { occurrenceProgress(occurrenceId: $occurrenceId) { status settled candidates decided claimsOpened lines { partner currency candidates decided claimsOpened owed { amount currency } pending { amount currency } blocked { amount currency } released { amount currency } } hasMore } }`);
 
-interface Progress { status: string; settled: boolean; candidates: number; decided: number; claimsOpened: number; lines: readonly { partner: string; currency: string; candidates: number; decided: number; claimsOpened: number; owed: M; pending: M; blocked: M; released: M }[] }
-type M = { amount: number; currency: string };
+interface Progress { status: string; settled: boolean; candidates: number; decided: number; claimsOpened: number; lines: readonly (Owed & { partner: string; currency: string; candidates: number; decided: number })[] }
+interface Owed { claimsOpened: number; owed: Amount; pending: Amount; blocked: Amount; released: Amount }
+
+const owedColumns: Column<Owed>[] = [
+	{ title: t.nav.pages.claims, cell: (l) => number(l.claimsOpened), end: true }, { title: t.fields.owed, cell: (l) => <Money of={l.owed} />, end: true },
+	{ title: t.desk.pending, cell: (l) => money(l.pending), end: true }, { title: t.desk.blocked, cell: (l) => money(l.blocked), end: true }, { title: t.desk.released, cell: (l) => money(l.released), end: true },
+];
 
 export default function Events({ viewer, id }: { viewer: Viewer; id?: string }) {
 	return id ? <One viewer={viewer} id={id} /> : <All />;
@@ -68,15 +73,13 @@ function One({ viewer, id }: { viewer: Viewer; id: string }) {
 							<Card title={t.desk.progress} actions={<><Status code={progress.settled ? "COMPLETED" : progress.status} />{!progress.settled && <span class="live">{t.home.live}</span>}</>}>
 								<label>{t.desk.decided(number(progress.decided), number(progress.candidates), number(progress.claimsOpened))}<progress max={Math.max(1, progress.candidates)} value={progress.decided} /></label>
 								<Table name={t.desk.owed} rows={progress.lines} keyOf={(l) => l.partner + l.currency} empty={t.desk.noMoney} columns={[
-									{ title: t.fields.partner, cell: (l) => l.partner }, { title: t.desk.covers, cell: (l) => `${l.decided}/${l.candidates}`, end: true }, { title: t.nav.pages.claims, cell: (l) => number(l.claimsOpened), end: true }, { title: t.fields.owed, cell: (l) => <Money of={l.owed} />, end: true },
-									{ title: t.desk.pending, cell: (l) => money(l.pending), end: true }, { title: t.desk.blocked, cell: (l) => money(l.blocked), end: true }, { title: t.desk.released, cell: (l) => money(l.released), end: true },
+									{ title: t.fields.partner, cell: (l) => l.partner }, { title: t.desk.covers, cell: (l) => `${l.decided}/${l.candidates}`, end: true }, ...owedColumns,
 								]} />
 							</Card>
 						)}
 						<Card title={t.desk.byProduct} class="flush">
 							<Load from={owed}>{(d) => <Table name={t.desk.byProduct} rows={d.occurrence?.owedByProduct ?? []} keyOf={(l) => l.partner + l.product + l.currency} empty={t.desk.noMoney} columns={[
-								{ title: t.fields.partner, cell: (l) => l.partner }, { title: t.fields.product, cell: (l) => l.product }, { title: t.nav.pages.claims, cell: (l) => number(l.claimsOpened), end: true }, { title: t.fields.owed, cell: (l) => <Money of={l.owed} />, end: true },
-								{ title: t.desk.pending, cell: (l) => money(l.pending), end: true }, { title: t.desk.blocked, cell: (l) => money(l.blocked), end: true }, { title: t.desk.released, cell: (l) => money(l.released), end: true },
+								{ title: t.fields.partner, cell: (l) => l.partner }, { title: t.fields.product, cell: (l) => l.product }, ...owedColumns,
 							]} />}</Load>
 						</Card>
 						<div class="grid two">

@@ -83,7 +83,7 @@ export default function Home({ viewer }: { viewer: Viewer }) {
 								</Card>
 							)}
 						</div>
-						<p class="faint">{t.home.asOf(human(viewer.partner ?? (partner || "all partners")))}</p>
+						<p class="faint">{t.home.asOf(human(viewer.partner ?? (partner || t.allPartners)))}</p>
 					</>
 				)}
 			</Load>

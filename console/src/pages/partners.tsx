@@ -1,5 +1,5 @@
 import { graphql } from "../api";
-import { type Amount, majorText, percent, toMinor } from "../format";
+import { type Amount, majorText, percent, splitList, toMinor } from "../format";
 import { t } from "../texts";
 import { Act, Card, List, Page, Status, When } from "../ui";
 
@@ -26,8 +26,6 @@ export default function Partners() {
 
 interface TermsOf { slug: string; name: string; terms: { products: readonly string[] | null; commissionShare: string | null; maximumLimits: readonly Amount[]; requestsPerSecond: number | null; requestBurst: number | null; contacts: readonly { name: string; email: string }[] } }
 
-const lines = (text: string) => text.split("\n").map((line) => line.trim()).filter(Boolean);
-
 // Terms changes what was agreed with a partner. The form has all of it: what is left empty has no bound.
 function Terms({ partner: { slug, name, terms } }: { partner: TermsOf }) {
 	return (
@@ -38,14 +36,14 @@ function Terms({ partner: { slug, name, terms } }: { partner: TermsOf }) {
 			{ name: "requestsPerSecond", label: t.partners.rate, hint: t.partners.rateHint, initial: String(terms.requestsPerSecond ?? "") }, { name: "requestBurst", label: t.partners.burst, hint: t.partners.rateHint, initial: String(terms.requestBurst ?? "") },
 			{ name: "contacts", label: t.partners.contacts, hint: t.partners.contactsHint, kind: "area", initial: terms.contacts.map((c) => `${c.name} <${c.email}>`).join("\n") }, ...reason,
 		]} input={(v) => {
-			const limits = lines(v.maximumLimits).map((line) => { const [, currency = "", amount = ""] = /^([A-Za-z]{3})\s+(.+)$/.exec(line) ?? []; return { currency: currency.toUpperCase(), amount: currency ? toMinor(amount, currency.toUpperCase()) : NaN }; });
-			const contacts = lines(v.contacts).map((line) => { const [, of = "", email = ""] = /^(.+?)\s*<(\S+)>$/.exec(line) ?? []; return { name: of, email }; });
+			const limits = splitList(v.maximumLimits, "\n").map((line) => { const [, currency = "", amount = ""] = /^([A-Za-z]{3})\s+(.+)$/.exec(line) ?? []; return { currency: currency.toUpperCase(), amount: currency ? toMinor(amount, currency.toUpperCase()) : NaN }; });
+			const contacts = splitList(v.contacts, "\n").map((line) => { const [, of = "", email = ""] = /^(.+?)\s*<(\S+)>$/.exec(line) ?? []; return { name: of, email }; });
 			if (limits.some((m) => Number.isNaN(m.amount))) return t.partners.badLimits;
 			if (contacts.some((c) => !c.email)) return t.partners.badContacts;
 			const number = (text: string) => (text ? Number(text) : null);
 			const [perSecond, burst] = [number(v.requestsPerSecond), number(v.requestBurst)];
 			if ([perSecond, burst].some((n) => n !== null && !Number.isInteger(n))) return t.partners.badRate;
-			return { slug, reason: v.reason, products: v.products.trim() ? v.products.split(",").map((key) => key.trim()).filter(Boolean) : null, commissionShare: v.commissionShare || null, maximumLimits: limits, requestsPerSecond: perSecond, requestBurst: burst, contacts };
+			return { slug, reason: v.reason, products: v.products.trim() ? splitList(v.products) : null, commissionShare: v.commissionShare || null, maximumLimits: limits, requestsPerSecond: perSecond, requestBurst: burst, contacts };
 		}} />
 	);
 }

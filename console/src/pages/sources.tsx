@@ -1,5 +1,5 @@
 import { graphql } from "../api";
-import { age, human, number } from "../format";
+import { age, human, number, splitList } from "../format";
 import { t } from "../texts";
 import { Act, Card, List, Page, Status, When } from "../ui";
 
@@ -13,7 +13,7 @@ function Register({ source }: { source?: Source }) {
 	return <Act name={source ? t.sources.edit : t.sources.register} tone={source ? "" : "primary"} mutation={registerMutation} lead={t.sources.registerLead} fields={[
 		{ name: "name", label: t.fields.name, initial: source?.name, required: true }, ...perils.map((p) => ({ name: p, label: human(p), kind: "check" as const, initial: source?.perils.includes(p) ? "yes" : "" })),
 		{ name: "subjects", label: t.sources.subjects, hint: t.sources.subjectsHint, initial: source?.tokenSubjects.join(", ") }, { name: "enabled", label: human("ENABLED"), kind: "check", initial: source && !source.enabled ? "" : "yes" },
-	]} input={(v) => ({ name: v.name, perils: perils.filter((p) => v[p] === "yes"), tokenSubjects: v.subjects.split(",").map((s) => s.trim()).filter(Boolean), enabled: v.enabled === "yes" })} />;
+	]} input={(v) => ({ name: v.name, perils: perils.filter((p) => v[p] === "yes"), tokenSubjects: splitList(v.subjects), enabled: v.enabled === "yes" })} />;
 }
 
 export default function Sources() {

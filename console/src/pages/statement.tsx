@@ -2,7 +2,6 @@ import { useState } from "preact/compat";
 import { graphql, useRead } from "../api";
 import { human, number } from "../format";
 import { address } from "../lines";
-import { type Viewer } from "../shell";
 import { chosenPartner } from "../store";
 import { t } from "../texts";
 import { Card, Id, List, Load, Money, Page, Table, Text, When } from "../ui";
@@ -27,10 +26,9 @@ const csvQuery = graphql(`query StatementFile($partner: String, $from: DateTime,
 const firstOfMonth = () => new Date(Date.UTC(new Date().getUTCFullYear(), new Date().getUTCMonth(), 1)).toISOString().slice(0, 10);
 const tomorrow = () => new Date(Date.now() + 86_400_000).toISOString().slice(0, 10);
 
-export default function StatementPage({ viewer }: { viewer: Viewer }) {
-	const operator = viewer.kind === "OPERATOR";
+export default function StatementPage() {
 	const [from, setFrom] = useState(firstOfMonth), [to, setTo] = useState(tomorrow), partner = chosenPartner.use();
-	const variables = { from: `${from || firstOfMonth()}T00:00:00Z`, to: `${to || tomorrow()}T00:00:00Z`, ...(operator && partner ? { partner } : {}) };
+	const variables = { from: `${from || firstOfMonth()}T00:00:00Z`, to: `${to || tomorrow()}T00:00:00Z`, ...(partner ? { partner } : {}) };
 	const read = useRead(balanceQuery, variables);
 	const [file, setFile] = useState(false);
 	const csv = useRead(csvQuery, variables, { pause: !file });

@@ -1,10 +1,11 @@
+import { type ResultOf } from "gql.tada";
 import { lazy, Suspense, useState } from "preact/compat";
 import { Link } from "wouter";
-import { graphql, type Problem, useChange, useRead } from "../api";
+import { graphql, useChange, useRead } from "../api";
 import { day, human, number, point, when } from "../format";
 import { type Viewer } from "../shell";
 import { t } from "../texts";
-import { Act, Card, Choice, Empty, Errors, Facts, Id, Load, Money, Note, Page, Status, Table, Text, useDraft, When } from "../ui";
+import { Act, Card, Choice, Empty, Errors, Facts, fieldError, Id, Load, Money, Note, Page, Status, Table, Text, useDraft, When } from "../ui";
 
 const MapView = lazy(() => import("../mapview"));
 
@@ -12,9 +13,9 @@ const clockQuery = graphql(`query SandboxClock { sandboxClock { now realTime mov
 const runsQuery = graphql(`query SandboxRuns {
 	sandboxRuns(first: 12) { nodes {
 		id kind status progress error createdAt
-		clock { from to reachedAt steps }
-		replay { source event occurredAt replayedFrom location { latitude longitude } station occurrenceIds candidates claimsOpened lines { partner currency candidates decided claimsOpened owed { amount currency } pending { amount currency } blocked { amount currency } released { amount currency } } }
-		reset { claimsWithdrawn payoutsCancelled policiesCancelled quotesExpired observationsRetracted }
+		clock { from reachedAt steps }
+		replay { event replayedFrom location { latitude longitude } occurrenceIds candidates claimsOpened lines { currency claimsOpened owed { amount currency } blocked { amount currency } released { amount currency } } }
+		reset { claimsWithdrawn payoutsCancelled policiesCancelled quotesExpired }
 	} }
 }`);
 const moveMutation = graphql(`mutation MoveClock($input: MoveSandboxClockInput!) { moveSandboxClock(input: $input) { run { id } } }`);
@@ -79,8 +80,6 @@ function Replay() {
 	);
 }
 
-const fieldError = (problem: Problem | null, name: string) => problem?.fields.find((f) => f.pointer === `/input/${name}`)?.detail;
-
 function Clock() {
 	const read = useRead(clockQuery, {}, { every: 5000 });
 	const change = useChange(moveMutation);
@@ -104,9 +103,7 @@ function Clock() {
 	);
 }
 
-interface RunLine { kind: string; status: string; progress: number; error: string | null; createdAt: string; id: string; clock: { from: string; to: string; reachedAt: string; steps: number } | null; replay: ReplayOf | null; reset: { claimsWithdrawn: number; payoutsCancelled: number; policiesCancelled: number; quotesExpired: number; observationsRetracted: number } | null }
-interface M { amount: number; currency: string }
-interface ReplayOf { event: string; replayedFrom: string | null; location: { latitude: number; longitude: number } | null; station: string | null; occurrenceIds: readonly string[]; candidates: number; claimsOpened: number; lines: readonly { currency: string; claimsOpened: number; owed: M; pending: M; blocked: M; released: M }[] }
+type RunLine = NonNullable<ResultOf<typeof runsQuery>["sandboxRuns"]>["nodes"][number];
 
 function Run({ run }: { run: RunLine }) {
 	const { replay, clock, reset } = run;

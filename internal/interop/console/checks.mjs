@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { readFileSync } from "node:fs";
 import { get } from "node:http";
-import { ask, base, browser, faults, Person, script, wait } from "./person.mjs";
+import { ask, base, browser, faults, Person, script, sell, wait } from "./person.mjs";
 
 let checks = 0;
 async function check(what, test) {
@@ -129,11 +129,9 @@ await check("a quote becomes a policy", async () => {
 });
 
 await check("metadata is shown as text", async () => {
-	const context = { partner: "acme", location: { latitude: -33.45, longitude: -70.67 } };
-	const { createQuote } = await ask("acme", "mutation($context: JSON!) { createQuote(input: { product: \"quake-circle\", context: $context }) { quote { id } } }", { context });
-	const { bindPolicy } = await ask("acme", "mutation($id: ID!, $metadata: Metadata) { bindPolicy(input: { quoteId: $id, metadata: $metadata }) { policy { id } } }", { id: createQuote.quote.id, metadata: { broker: script, [script.slice(0, 40)]: "a key" } });
+	const policyId = await sell({ partner: "acme", location: { latitude: -33.45, longitude: -70.67 } }, { broker: script, [script.slice(0, 40)]: "a key" });
 	await acme.choose("Policies");
-	await page.getByRole("link", { name: new RegExp(bindPolicy.policy.id.slice(-8)) }).first().click();
+	await page.getByRole("link", { name: new RegExp(policyId.slice(-8)) }).first().click();
 	await acme.sees(/^Policy /);
 	await page.getByText(script).first().waitFor();
 	await acme.inspect("policy-metadata");

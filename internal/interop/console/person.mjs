@@ -114,3 +114,10 @@ export async function ask(name, query, variables = {}) {
 	assert(!errors, JSON.stringify(errors));
 	return data;
 }
+
+// sell binds a cover against an earthquake in a circle and returns the policy's id.
+export async function sell(context, metadata) {
+	const { createQuote } = await ask("acme", "mutation($context: JSON!) { createQuote(input: { product: \"quake-circle\", context: $context }) { quote { id } } }", { context });
+	const { bindPolicy } = await ask("acme", "mutation($id: ID!, $metadata: Metadata) { bindPolicy(input: { quoteId: $id, metadata: $metadata }) { policy { id } } }", { id: createQuote.quote.id, metadata });
+	return bindPolicy.policy.id;
+}

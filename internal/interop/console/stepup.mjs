@@ -1,19 +1,18 @@
 // An operator whose sign-in is older than PARAPET_SIGN_IN_MAX_AGE signs in again to approve a
 // payout (RFC 9470); the note that was typed is still there.
 import assert from "node:assert/strict";
-import { ask, browser, faults, Person, wait } from "./person.mjs";
+import { ask, browser, faults, Person, sell } from "./person.mjs";
 
 const place = { latitude: 35.68, longitude: 139.69 };
-const { createQuote } = await ask("acme", "mutation($context: JSON!) { createQuote(input: { product: \"quake-circle\", context: $context }) { quote { id } } }", { context: { partner: "acme", location: place, limit: { amount: 100_000_000, currency: "USD" } } });
-const { bindPolicy } = await ask("acme", "mutation($id: ID!) { bindPolicy(input: { quoteId: $id }) { policy { id } } }", { id: createQuote.quote.id });
-await ask("acme", "mutation($input: RecordPayoutMethodInput!) { recordPayoutMethod(input: $input) { payoutMethod { id } } }", { input: { policyId: bindPolicy.policy.id, currency: "USD", type: "IBAN", beneficiary: { name: "Harbour works", country: "TW" }, iban: { iban: "DE89370400440532013000" } } });
+const policyId = await sell({ partner: "acme", location: place, limit: { amount: 100_000_000, currency: "USD" } });
+await ask("acme", "mutation($input: RecordPayoutMethodInput!) { recordPayoutMethod(input: $input) { payoutMethod { id } } }", { input: { policyId, currency: "USD", type: "IBAN", beneficiary: { name: "Harbour works", country: "TW" }, iban: { iban: "DE89370400440532013000" } } });
 const reading = { source: "usgs", sourceEventId: "strong", kind: "EARTHQUAKE", stage: "FINAL", occurredAt: new Date().toISOString(), location: place, measures: [{ name: "magnitude", value: "7.6", unit: "mw" }] };
 await ask("acme", "mutation($input: RehearseObservationsInput!) { rehearseObservations(input: $input) { results { result } } }", { input: { observations: [reading] } });
 
 const olive = await Person.signIn("operator", { operator: true });
 const { page } = olive;
 const signedIn = Date.now();
-await page.getByRole("link", { name: "Review" }).first().click({ timeout: wait });
+await page.getByRole("link", { name: "Review" }).first().click();
 await olive.sees("Payout of USD 1,000,000");
 await page.waitForTimeout(Math.max(0, signedIn + 6000 - Date.now()));
 await olive.press("Approve");
