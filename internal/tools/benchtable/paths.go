@@ -39,10 +39,13 @@ var paths = []path{
 	{name: "price of a quake, CPU ns", benchmark: "BenchmarkQuakeCircle", ours: "cpu-ns/op", atMost: 1e6},
 	{name: "price of a storm, CPU ns", benchmark: "BenchmarkCycloneCircle", ours: "cpu-ns/op", atMost: 5e6},
 	{name: "token from the cache, ns", benchmark: "BenchmarkVerify/cached", ours: "ns/op", atMost: 2000},
+	{name: "10,000 subscriptions, MiB of the process", benchmark: "BenchmarkWaiters/Subscriptions", ours: "MiB-waiting", atMost: 1024},
+	{name: "10,000 long polls, MiB of the process", benchmark: "BenchmarkWaiters/Polls", ours: "MiB-waiting", atMost: 1024},
 	{name: "storm decided, staged SQL", benchmark: "BenchmarkStorm/Decide/Staged", ours: "hits/s", baseline: "staged-hits/s", judged: "of-staged", atLeast: 0.7},
 	{name: "storm in a large book, a small book", benchmark: "BenchmarkStorm/Decide/Sizes", ours: "hits/s", baseline: "small-hits/s", judged: "times-faster", atMost: 1.2},
 	{name: "storm paid and delivered, s of decide", benchmark: "BenchmarkStorm/Pay/Delivered", ours: "delivered-s", baseline: "decide-s", judged: "of-decide", atMost: 4},
 	{name: "storm, MiB of the process", benchmark: "BenchmarkStorm/Pay/Delivered", ours: "peak-MiB", atMost: 400},
 	{name: "storm, MiB of the process afterwards", benchmark: "BenchmarkStorm/Pay/Delivered", ours: "rest-MiB", atMost: 300},
+	{name: "storm, bytes of WAL a hit", benchmark: "BenchmarkStorm/Decide/Staged", ours: "WAL-bytes/hit", atMost: 8192},
 	{name: "POST /quotes during a storm, p99 ms", benchmark: "BenchmarkStorm/Pay/Quotes", ours: "p99-ms", baseline: "quiet-p99-ms", judged: "of-quiet", atMost: 2},
 }
