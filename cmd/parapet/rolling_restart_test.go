@@ -51,15 +51,16 @@ func TestRollingRestartFailsNoRequest(t *testing.T) {
 	t.Logf("%d requests, none failed", load.answered.Load())
 }
 
-// buildPreviousVersion returns the program of the commit before this one; empty, for the
-// program of this one, without the history of the repository.
+// buildPreviousVersion returns the program of the commit before the newest migration,
+// which meets a schema that it does not know; empty, for the program of this commit,
+// without the history of the repository.
 func buildPreviousVersion(t *testing.T) (program string) {
 	t.Helper()
 	tree := t.TempDir()
 	program = filepath.Join(tree, "previous-parapet")
-	script := `git -C ../.. archive HEAD~1 | tar -x -C "$0" && cd "$0" && go build -o "$1" ./cmd/parapet`
+	script := `newest=$(git -C ../.. log -1 --format=%H -- migrations/*.sql) && git -C ../.. archive "$newest~1" | tar -x -C "$0" && cd "$0" && go build -o "$1" ./cmd/parapet`
 	if out, err := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", script, tree, program).CombinedOutput(); err != nil {
-		t.Logf("the previous commit cannot be built, two processes of this one are used: %v: %s", err, out)
+		t.Logf("the commit before the newest migration cannot be built, two processes of this one are used: %v: %s", err, out)
 		return ""
 	}
 	return program
