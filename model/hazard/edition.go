@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"io"
 	"slices"
@@ -251,3 +252,6 @@ func (h *History) CountRows(set DataSet) (count int) {
 	}
 	return count
 }
+
+// formatDigest returns the text of a SHA-256 by which files of history are found.
+func formatDigest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }

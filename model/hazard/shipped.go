@@ -7,7 +7,6 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	_ "embed" // the shipped history
-	"encoding/hex"
 	"fmt"
 	"io"
 	"sync"
@@ -102,6 +101,3 @@ func readShippedFile[T any](file []byte, parse func(io.Reader) ([]T, []RowError,
 	}
 	return records, formatDigest(digest.Sum(nil)), err
 }
-
-// formatDigest returns the text of a SHA-256 by which files of history are found.
-func formatDigest(sum []byte) string { return "sha256:" + hex.EncodeToString(sum) }
