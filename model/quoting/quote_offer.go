@@ -44,7 +44,7 @@ func packOffer(ctx context.Context, tx *store.Tx, row *QuoteRow, written map[str
 	return nil
 }
 
-// Unpack implements store.Packed.
+// Unpack implements rowscan.Packed.
 func (r *QuoteRow) Unpack() error {
 	if r.Offer == nil {
 		return nil

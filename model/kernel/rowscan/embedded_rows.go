@@ -13,8 +13,8 @@ import (
 
 // Constructor returns the SQL of a row's columns as one value: a prepared statement
 // reads an array of them into a slice of rows. A column for which reads returns false is
-// null. Postgres sends it in a third of the time
-// of the same JSON, and it is scanned in a fifth.
+// null. Postgres sends it in a third of the time of the same JSON, and it is scanned in a
+// fifth.
 func Constructor(db *bun.DB, row any, reads func(column string) bool) schema.QueryAppender {
 	table := db.Table(reflect.TypeOf(row).Elem())
 	columns := make([]string, len(table.Fields))

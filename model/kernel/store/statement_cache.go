@@ -17,6 +17,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/replica"
+	"parapet/model/kernel/rowscan"
 )
 
 // Querier runs a statement unchanged: the pool, or the connection of a Tx.
@@ -69,11 +70,11 @@ func (s *Store) scanOne(rows pgx.Rows, text string, into any) error {
 		return pgx.ErrNoRows
 	}
 	row := reflect.ValueOf(into).Elem()
-	reader, err := s.scannerFor(rows, text, row)
+	reader, err := rowscan.For(s.DB, rows, text, row)
 	if err != nil {
 		return err
 	}
-	if err := reader.scan(rows, row); err != nil {
+	if err := reader.Scan(rows, row); err != nil {
 		return err
 	}
 	rows.Close()
@@ -89,18 +90,18 @@ func (s *Store) QueryPreparedRows(ctx context.Context, on Querier, into any, tex
 func (s *Store) ScanAll(rows pgx.Rows, text string, into any) (err error) {
 	all := reflect.ValueOf(into).Elem()
 	all.SetLen(0) // its capacity may be the expected number of rows
-	var reader *rowScanner
+	var reader *rowscan.Scanner
 	for n := 0; rows.Next(); n++ {
 		all.Grow(1)
 		all.SetLen(n + 1)
 		row := all.Index(n)
 		row.SetZero()
 		if reader == nil {
-			if reader, err = s.scannerFor(rows, text, row); err != nil {
+			if reader, err = rowscan.For(s.DB, rows, text, row); err != nil {
 				return err
 			}
 		}
-		if err := reader.scan(rows, row); err != nil {
+		if err := reader.Scan(rows, row); err != nil {
 			return err
 		}
 	}
