@@ -53,10 +53,10 @@ func runFirstMatchingPass(t *testing.T, b *modeltest.Bundle) (second occurrence.
 	return second, second.After != ""
 }
 
-// The bind has its lock and its start time, and waits before its insert.
-func TestMatchingWaitsForBindPausedBeforeInsert(t *testing.T) {
-	t.Parallel()
-	b := modeltest.New(t)
+// pauseBindDuringFirstPass runs the first pass of an earthquake while a bind waits before
+// its insert. It returns the job of the second pass; finish lets the bind end.
+func pauseBindDuringFirstPass(t *testing.T, b *modeltest.Bundle) (second occurrence.EvaluateOccurrences, finish func() *wire.Policy) {
+	t.Helper()
 	quote := b.Quote("quake-circle", nil)
 	hold := modeltest.BeginOutsideTx(t, b)
 	hold.Run("select from quotes for update")
@@ -65,9 +65,19 @@ func TestMatchingWaitsForBindPausedBeforeInsert(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
 	second, asked := runFirstMatchingPass(t, b)
 	require.True(t, asked, "the pass sees the bind before its insert")
+	return second, func() *wire.Policy {
+		require.NoError(t, hold.Rollback(t.Context()))
+		return <-bound
+	}
+}
+
+// The bind has its lock and its start time, and waits before its insert.
+func TestMatchingWaitsForBindPausedBeforeInsert(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	second, finish := pauseBindDuringFirstPass(t, b)
 	require.ErrorIs(t, b.Service.Adjudication.Evaluate(t.Context(), second), adjudication.ErrBarrierPending)
-	require.NoError(t, hold.Rollback(t.Context()))
-	policy := <-bound
+	policy := finish()
 	require.Empty(t, b.Claims(policy), "the first pass did not see it")
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), second))
 	require.Equal(t, "approved", b.OnlyClaim(policy).Status)

@@ -63,8 +63,8 @@ func enqueueSliceWorkers(tx *store.Tx, due int) {
 const sliceRetention = 24 * time.Hour
 
 // SweepSlices enqueues jobs for due slices that no worker has locked and for lost passes,
-// deletes old slices that are done, and returns how many it deleted. It enqueues a job for each worker: the
-// queue may still hold jobs of a process that died, which decide nothing.
+// deletes old slices that are done, and returns how many it deleted. It enqueues a job for
+// each worker: the queue may still hold jobs of a process that died, which decide nothing.
 func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
 	due, err := lockNextSlice(ctx, tx, nil)
 	if err != nil {

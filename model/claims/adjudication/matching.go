@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims/matching"
 	"parapet/model/hazard/occurrence"
@@ -92,12 +93,9 @@ func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*match
 // the policies of a slice in its hands must be decided again. Slices without figures are
 // left out: they repeat policies.
 func loadSliced(ctx context.Context, tx *store.Tx, matchings []*matching.Row, done bool) (rows []SliceRow, err error) {
-	var keys sliceKeys
-	for _, row := range matchings {
-		keys.add(SliceRow{OccurrenceID: row.OccurrenceID, Version: row.Version})
-	}
+	ids, versions := matching.Keys(matchings)
 	q := tx.NewSelect().Model(&rows).Column("occurrence_id", "version", "number", "policies").
-		Where("(occurrence_id, version) in (select * from unnest(?::uuid[], ?::bigint[]))", keys.args()[:2]...).
+		Where("(occurrence_id, version) in (select * from unnest(?::uuid[], ?::bigint[]))", pgdialect.Array(ids), pgdialect.Array(versions)).
 		Where("exists (select from matching_figures mf where (mf.occurrence_id, mf.version, mf.number) = (ms.occurrence_id, ms.version, ms.number))")
 	if !done {
 		q = q.Where("done_at is null").For("NO KEY UPDATE SKIP LOCKED")

@@ -52,17 +52,15 @@ func writeFigures(ctx context.Context, tx *store.Tx, slices []SliceRow) error {
 // keepFigures deletes the figures of locked matchings and of older versions, except those
 // of the given slices: the policies of the others are in slices that are written next.
 func keepFigures(ctx context.Context, tx *store.Tx, matchings []*matching.Row, kept []SliceRow) error {
-	var counted, keys sliceKeys
-	for _, row := range matchings {
-		counted.add(SliceRow{OccurrenceID: row.OccurrenceID, Version: row.Version})
-	}
+	ids, versions := matching.Keys(matchings)
+	var keys sliceKeys
 	for _, slice := range kept {
 		keys.add(slice)
 	}
 	_, err := tx.NewRaw(`delete from matching_figures mf using unnest(?::uuid[], ?::bigint[]) as m (occurrence_id, version)
 		where mf.occurrence_id = m.occurrence_id and (mf.version < m.version or mf.version = m.version
 			and (mf.occurrence_id, mf.version, mf.number) not in (select * from unnest(?::uuid[], ?::bigint[], ?::integer[])))`,
-		append(counted.args()[:2], keys.args()...)...).Exec(ctx)
+		append([]any{pgdialect.Array(ids), pgdialect.Array(versions)}, keys.args()...)...).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("delete figures of older slices: %w", err)
 	}

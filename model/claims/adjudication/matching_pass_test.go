@@ -21,16 +21,8 @@ func matchingLeft(t *testing.T, b *modeltest.Bundle) (left bool) {
 // returns the job of the second pass, which has not run.
 func bindDuringFirstPass(t *testing.T, b *modeltest.Bundle) (policy string, second occurrence.EvaluateOccurrences) {
 	t.Helper()
-	quote := b.Quote("quake-circle", nil)
-	hold := modeltest.BeginOutsideTx(t, b)
-	hold.Run("select from quotes for update")
-	bound := bindInBackground(t, b, quote)
-	awaitLock(t, b, "transactionid")
-	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
-	second, asked := runFirstMatchingPass(t, b)
-	require.True(t, asked)
-	require.NoError(t, hold.Rollback(t.Context()))
-	return modeltest.DatabaseID(<-bound), second
+	second, finish := pauseBindDuringFirstPass(t, b)
+	return modeltest.DatabaseID(finish()), second
 }
 
 func countApproved(t *testing.T, b *modeltest.Bundle, policy string) (n int) {

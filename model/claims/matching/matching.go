@@ -30,8 +30,8 @@ type Row struct {
 	PassDueAt    *time.Time // when that job counts as lost
 }
 
-// Lock inserts or locks matchings in the order of their ids, and writes the
-// passes that are left, if any.
+// Lock inserts or locks matchings in the order of their ids, and writes the passes that
+// are left, if any.
 func Lock(ctx context.Context, tx *store.Tx, rows []*Row) error {
 	slices.SortFunc(rows, func(a, b *Row) int { return bytes.Compare(a.OccurrenceID[:], b.OccurrenceID[:]) })
 	_, err := tx.NewInsert().Model(&rows).On("conflict (occurrence_id, version) do update").Set("pass_after = coalesce(excluded.pass_after, ma.pass_after)").
@@ -42,12 +42,12 @@ func Lock(ctx context.Context, tx *store.Tx, rows []*Row) error {
 	return nil
 }
 
-// Complete completes the matchings of occurrences, or of all for nil, of which
-// neither a slice nor a pass is left, and announces the covers within their reach. It locks
-// them first: a statement that waits for a lock does not see the slices that the holder of
-// the lock wrote.
+// Complete completes the matchings of occurrences, or of all for nil, of which neither a
+// slice nor a pass is left, and announces the covers within their reach. It locks them
+// first: a statement that waits for a lock does not see the slices that the holder of the
+// lock wrote.
 func Complete(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) error {
-	var decided, completed []Row
+	var decided, completed []*Row
 	q := tx.NewSelect().Model(&decided).Column("occurrence_id", "version").Where("ma.completed_at is null").Where(decidedSQL)
 	if occurrences != nil {
 		q = q.Where("ma.occurrence_id in (?)", bun.List(occurrences))
@@ -58,17 +58,18 @@ func Complete(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) error 
 	if len(decided) == 0 {
 		return nil
 	}
-	ids, versions := keysOf(decided)
+	ids, versions := Keys(decided)
 	err := tx.NewUpdate().TableExpr("matchings as ma").Set("completed_at = business_now()").Where("ma.completed_at is null").Where(decidedSQL).
 		Where("(ma.occurrence_id, ma.version) in (select * from unnest(?::uuid[], ?::bigint[]))", pgdialect.Array(ids), pgdialect.Array(versions)).Returning("occurrence_id, version").Scan(ctx, &completed)
 	if err != nil {
 		return fmt.Errorf("complete matchings: %w", err)
 	}
-	ids, versions = keysOf(completed)
+	ids, versions = Keys(completed)
 	return watches.Announce(ctx, tx, ids, versions)
 }
 
-func keysOf(rows []Row) (occurrences []uuid.UUID, versions []int64) {
+// Keys returns the keys of matchings as arrays of the same length.
+func Keys(rows []*Row) (occurrences []uuid.UUID, versions []int64) {
 	for _, row := range rows {
 		occurrences, versions = append(occurrences, row.OccurrenceID), append(versions, row.Version)
 	}

@@ -44,15 +44,13 @@ func EnqueueLostPasses(ctx context.Context, tx *store.Tx) error {
 		return fmt.Errorf("find lost first passes: %w", err)
 	}
 	var lost []Row
-	if err := store.LockBatch(tx.NewSelect().Model(&lost).Where("ma.pass_due_at <= ?", tx.Clock).OrderExpr("ma.pass_due_at"), store.SweepBatchSize).Scan(ctx); err != nil {
+	err = tx.NewRaw(`update matchings set pass_due_at = ? where ctid = any (array(select ctid from matchings where pass_due_at <= ?
+		order by pass_due_at limit ? for no key update skip locked)) returning occurrence_id, pass_after`, tx.Clock.Add(lostPassDelay), tx.Clock, store.SweepBatchSize).Scan(ctx, &lost)
+	if err != nil {
 		return fmt.Errorf("find lost passes: %w", err)
 	}
-	for i := range lost {
-		tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: []string{store.ResourceOccurrence.FormatID(lost[i].OccurrenceID)}, After: *lost[i].PassAfter})
-		lost[i].PassDueAt = new(tx.Clock.Add(lostPassDelay))
-		if _, err := tx.NewUpdate().Model(&lost[i]).Column("pass_due_at").WherePK().Exec(ctx); err != nil {
-			return fmt.Errorf("delay a pass: %w", err)
-		}
+	for _, row := range lost {
+		tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: []string{store.ResourceOccurrence.FormatID(row.OccurrenceID)}, After: *row.PassAfter})
 	}
 	return nil
 }
