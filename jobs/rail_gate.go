@@ -73,21 +73,17 @@ func (gate *railGate) recordResults(results ...rail.Result) {
 	if gate == nil || len(results) == 0 {
 		return
 	}
-	has := func(outcome rail.Outcome) bool {
-		return slices.ContainsFunc(results, func(r rail.Result) bool { return r.Outcome == outcome })
-	}
-	all := func(outcome rail.Outcome) bool {
-		return !slices.ContainsFunc(results, func(r rail.Result) bool { return r.Outcome != outcome })
-	}
+	unsent := slices.ContainsFunc(results, func(r rail.Result) bool { return r.Outcome == rail.NotSent })
+	certain := slices.ContainsFunc(results, func(r rail.Result) bool { return r.Outcome != rail.Unknown })
 	gate.mu.Lock()
 	defer gate.mu.Unlock()
-	if all(rail.Unknown) {
-		gate.doubts += len(results)
-	} else {
+	if certain {
 		gate.doubts = 0
+	} else {
+		gate.doubts += len(results)
 	}
-	switch closes := has(rail.NotSent) || gate.doubts >= maxDoubts; {
-	case !closes:
+	switch {
+	case !unsent && gate.doubts < maxDoubts:
 		gate.failures, gate.closedUntil = 0, time.Time{}
 	case gate.closedUntil.Before(gate.now()): // otherwise the call began before the gate closed
 		gate.closeGate()

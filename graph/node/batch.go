@@ -99,8 +99,8 @@ func nodesByID[R, N any](ids []string, found map[string]*R, together func([]*R) 
 // loadPages returns a page of a record's child list. It reads the first page for the
 // whole batch at once; a page after a cursor is read for one record.
 func loadPages[R, N any](ctx context.Context, b *batch, id, name string, in store.PageRequest, read func(context.Context, actor.Actor, []string, store.PageRequest) (map[string]*store.Page[R], error), together func([]*R) []*N) (*Connection[*N], error) {
+	in.Selection = selectionFrom(ctx)
 	load := func(ctx context.Context, ids []string) (map[string]*Connection[*N], error) {
-		in.Selection = selectionFrom(ctx)
 		pages, err := read(ctx, b.reader.Actor, ids, in)
 		if err != nil {
 			return nil, err

@@ -55,9 +55,9 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 	return moved, err
 }
 
-// While one of the recentEvents newest occurrences with candidates has more than smallEvent,
-// payouts of those with fewer go ahead of it, also within one partner: a quarter of each
-// batch is theirs. The numbers bound the claims that a batch looks at.
+// While one of the recentEvents newest occurrences with candidates has more than
+// smallEvent, payouts of those with fewer go ahead of it, also within one partner: a
+// quarter of each batch is theirs. The numbers bound the claims that a batch looks at.
 const (
 	recentEvents = 16
 	smallEvent   = 1000

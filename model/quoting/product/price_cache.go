@@ -62,11 +62,7 @@ func (c *PriceCache) add(h *hazard.History, key priceKey, p price) {
 // burn is pricing.Burn, except that it takes the price of an equal request from the cache.
 // Terms must be equal for equal covers and parameters only.
 func (r *Request) burn(cache *PriceCache, terms string, parameters pricing.Parameters) (price, error) {
-	start := r.input.asOf
-	if r.cover.StartsAt != nil {
-		start = *r.cover.StartsAt
-	}
-	key := priceKey{terms, start.UTC().Format(time.DateOnly)}
+	key := priceKey{terms, r.input.startOf(&r.cover).UTC().Format(time.DateOnly)}
 	if known, found := cache.get(r.history, key); found {
 		return known, nil
 	}

@@ -121,14 +121,18 @@ func (p *Product) buildCover(a *contextInput, h *hazard.History) trigger.Cover {
 // checkPriceable adds faults for terms that the price data cannot answer. Members that
 // are invalid on their own were refused before.
 func (a *contextInput) checkPriceable(c trigger.Cover, h *hazard.History) {
-	start := a.asOf
-	if c.StartsAt != nil {
-		start = *c.StartsAt
-	}
 	var unanswerable *pricing.UnpriceableError
-	if len(a.fields) == 0 && errors.As(pricing.CheckPriceable(c, h, start), &unanswerable) {
+	if len(a.fields) == 0 && errors.As(pricing.CheckPriceable(c, h, a.startOf(&c)), &unanswerable) {
 		a.addFault(CodeValue, unanswerable.Detail, unanswerable.Member)
 	}
+}
+
+// startOf returns when a cover of the context starts: now, unless it has a start.
+func (a *contextInput) startOf(c *trigger.Cover) time.Time {
+	if c.StartsAt != nil {
+		return *c.StartsAt
+	}
+	return a.asOf
 }
 
 func (a *contextInput) applyPlace(c *trigger.Cover, h *hazard.History) {
