@@ -36,6 +36,8 @@ export class Person {
 		page.on("dialog", (dialog) => { fault(`a dialog: ${dialog.message()}`); void dialog.dismiss(); });
 		page.on("request", (request) => { if (page.url().startsWith(base) && !/^(data|blob):/.test(request.url()) && ![base, issuer].some((host) => request.url().startsWith(`${host}/`))) fault(`a request to ${request.url()}`); });
 		await page.goto(`${base}/console`);
+		const { width } = await page.locator(".door .card").boundingBox();
+		assert(width > 250, `the card to sign in is ${width} pixels wide`);
 		await page.getByRole("button", { name: operator ? "Sign in as an operator" : "Sign in", exact: true }).click();
 		await person.form();
 		await page.getByRole("heading", { level: 1 }).waitFor();
