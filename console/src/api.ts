@@ -58,6 +58,7 @@ export function toProblem(error: CombinedError | undefined): Problem | null {
 export interface Loaded<T> { data: T | undefined; problem: Problem | null; loading: boolean; again: () => void }
 
 // useRead reads a document, again after each change and once a lost connection is back.
+// Until then the page keeps what it read before.
 export function useRead<T, V extends AnyVariables>(query: TypedDocumentNode<T, V>, variables: V, options: { every?: number; pause?: boolean } = {}): Loaded<T> {
 	const [result, execute] = useQuery<T, V>({ query, variables, pause: options.pause } as Parameters<typeof useQuery<T, V>>[0]);
 	const now = epoch.use();
@@ -68,13 +69,16 @@ export function useRead<T, V extends AnyVariables>(query: TypedDocumentNode<T, V
 		seen.current = now;
 	}, [now]);
 	const problem = toProblem(result.error);
+	const key = result.operation?.key;
+	const before = useRef<{ key?: number; data?: T }>({});
+	if (!problem?.offline || before.current.key !== key) before.current = { key, data: result.data };
 	const wait = problem?.offline ? 3000 : options.every;
 	useEffect(() => {
 		if (!wait || options.pause) return;
 		const timer = setInterval(again, wait);
 		return () => clearInterval(timer);
 	}, [wait, again, options.pause]);
-	return { data: result.data, problem, loading: result.fetching, again };
+	return { data: before.current.data, problem, loading: result.fetching, again };
 }
 
 // useChange sends a mutation. The same input after a lost connection is the same request:

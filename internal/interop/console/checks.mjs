@@ -353,6 +353,11 @@ await check("what was typed survives an expired session and a lost connection", 
 	await page.route("**/graphql", (route) => route.abort());
 	await acme.press(/^Price (it|this variant)$/);
 	await page.getByText("No connection to the server.").waitFor();
+	const readAgain = page.waitForEvent("requestfailed"); // the new policy's event makes the page read
+	await sell({ partner: "acme", location: { latitude: 37.77, longitude: -122.42 } });
+	await readAgain;
+	await page.waitForTimeout(500);
+	assert.equal(await page.getByLabel("Your reference", { exact: true }).inputValue(), "kept", "the page stays");
 	await page.unroute("**/graphql");
 	await acme.press(/^Price (it|this variant)$/);
 	await page.getByText("No connection to the server.").waitFor({ state: "detached" });
