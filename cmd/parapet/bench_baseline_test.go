@@ -70,7 +70,7 @@ func (s *baselineServer) writeStatements() {
 	bound := quoteArgs + len(s.policy.args)
 	activated := bound + len(s.bound.args)
 	s.bindSQL = fmt.Sprintf(`with quote as (update quotes set status = 'bound', policy_id = $1, version = version + 1, updated_at = now()
-			where id = $2 and partner = $3 and status = 'priced' returning 1),
+			where id = $2 and partner = $3 and version = 1 returning 1),
 		policy as (%s), bound as (%s), activated as (%s),
 		posted as (insert into ledger_entries (event_id, partner, account, policy_id, currency, amount, at)
 			select %[5]s, partner, account, $1, currency, amount, now() from ledger_entries, quote where event_id = $4)

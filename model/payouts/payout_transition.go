@@ -149,7 +149,7 @@ func SavePayouts(tx *store.Tx, slice []LockedPayout) {
 		from unnest($2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[], $7::text[], $8::text[], $9::int[], $10::int[],
 			$11::timestamptz[], $12::text[], $13::text[], $14::timestamptz[], $15::timestamptz[], $16::bigint[])
 			as n (id, partner, was, was_in, status, reason, held, attempts, idempotency_seq, due, provider, reference, released, reconciled, version)
-		where po.id = n.id and po.partner = n.partner and po.version = n.was and po.status = n.was_in`,
+		where po.id = n.id and po.partner = n.partner and po.version = n.was and `+store.GuardedStatusSQL("po.status")+` = n.was_in`,
 		tx.Now, ids, partners, was, from, status, reasons, held, attempts, keys, due, providers, references, released, reconciled, versions)
 	tx.Batch.Queue(`update claims as c set timeline_sequence = n.sequence, timeline_updated_at = $1
 		from unnest($2::uuid[], $3::text[], $4::bigint[]) as n (id, partner, sequence)

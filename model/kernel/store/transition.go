@@ -61,6 +61,6 @@ func (t *transitionSet) QueueUpdate() {
 	}
 	t.tx.QueueGuarded(len(t.ids), `update `+t.table+` as t set status = n.status, version = n.was + 1, updated_at = $1
 		from unnest($2::uuid[], $3::text[], $4::bigint[], $5::text[], $6::text[]) as n (id, partner, was, was_in, status)
-		where t.id = n.id and t.partner = n.partner and t.version = n.was and t.status = n.was_in`,
+		where t.id = n.id and t.partner = n.partner and t.version = n.was and `+GuardedStatusSQL("t.status")+` = n.was_in`,
 		t.tx.Now, t.ids, t.partners, t.versions, t.from, t.to)
 }
