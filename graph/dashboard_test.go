@@ -1,12 +1,15 @@
 package graph_test
 
 import (
+	"context"
 	"fmt"
 	"regexp"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"parapet/graph/node"
 )
 
 // book fills the database: policies of acme, a third of them without a claim, a
@@ -83,4 +86,26 @@ func TestFastJSONEqualsGqlgen(t *testing.T) {
 		require.Contains(t, string(whole.Data), aside, whole.body)
 		require.Equal(t, sealed.ReplaceAllString(strings.Replace(string(whole.Data), aside, "", 1), ""), sealed.ReplaceAllString(string(plain.Data), ""))
 	}
+}
+
+// A direct call that fails is repeated by gqlgen, so that only its count shows it.
+//
+//nolint:paralleltest // it replaces what the handlers of other tests use
+func TestRelationsOfTheDashboardAreCalledDirectly(t *testing.T) {
+	succeeded := map[string]int{}
+	for name, call := range node.DirectCalls {
+		t.Cleanup(func() { node.DirectCalls[name] = call })
+		node.DirectCalls[name] = func(ctx context.Context, record any, args []any) (any, error) {
+			result, err := call(ctx, record, args)
+			if err == nil {
+				succeeded[name]++
+			}
+			return result, err
+		}
+	}
+	d := newFixture(t)
+	d.observeQuake(t, 2)
+	answer := d.send(t, graphqlRequest{document: dashboard, variables: map[string]any{"n": 2}})
+	require.Contains(t, string(answer.Data), `"timeline":{"nodes":[{`)
+	require.Equal(t, map[string]int{"Policy.claims": 2, "Claim.payouts": 2, "Claim.timeline": 2, "ClaimConnection.nodes": 2, "TimelineConnection.nodes": 2}, succeeded)
 }

@@ -85,7 +85,7 @@ func New(config Config) (*Handler, error) {
 	server.AroundRootFields(limitRootFields)
 	server.AroundFields(chargeField)
 	server.AroundFields(collectArgumentErrors)
-	server.AroundFields(fastjson.New(schema.Schema()).AroundField)
+	server.AroundFields(fastjson.New(schema.Schema(), node.DirectCalls).AroundField)
 	server.AroundFields(exemptMutation)
 	server.SetErrorPresenter(presentError)
 	server.SetRecoverFunc(recoverPanic)

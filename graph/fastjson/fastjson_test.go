@@ -95,7 +95,7 @@ func writeRoot(ctx context.Context, t require.TestingT, source, document string,
 	object := map[ast.Operation]string{ast.Query: "Query", ast.Mutation: "Mutation"}[operation.Operation.Operation]
 	fields := graphql.CollectFields(operation, parsed.Operations[0].SelectionSet, []string{object})
 	ctx = graphql.WithFieldContext(graphql.WithOperationContext(ctx, operation), &graphql.FieldContext{Object: object, Field: fields[0]})
-	return fastjson.New(schema).AroundField(ctx, func(context.Context) (any, error) { return result, nil })
+	return fastjson.New(schema, nil).AroundField(ctx, func(context.Context) (any, error) { return result, nil })
 }
 
 func newOwner() *owner {

@@ -81,11 +81,27 @@ func (e *encoding) compileField(object string, in reflect.Type, field graphql.Co
 		return fieldWriter{}
 	}
 	return fieldWriter{
-		read: func(v reflect.Value) (reflect.Value, bool) {
+		read:  e.compileCall(e.direct[object+"."+field.Name], m, args, len(field.Definition.Arguments)),
+		write: e.compileType(field.Definition.Type, m.result, field.Selections),
+	}
+}
+
+// compileCall returns the call of a record's method, by reflection without direct. The
+// last n of its arguments are those of the field.
+func (e *encoding) compileCall(direct DirectCall, m *goMember, args []reflect.Value, n int) func(record reflect.Value) (reflect.Value, bool) {
+	if direct == nil {
+		return func(v reflect.Value) (reflect.Value, bool) {
 			out := v.Addr().Method(m.method).Call(args)
 			return out[0], len(out) == 1 || out[1].IsNil()
-		},
-		write: e.compileType(field.Definition.Type, m.result, field.Selections),
+		}
+	}
+	given := make([]any, n)
+	for i, arg := range args[len(args)-n:] {
+		given[i] = arg.Interface()
+	}
+	return func(v reflect.Value) (reflect.Value, bool) {
+		out, err := direct(e.ctx, v.Addr().Interface(), given)
+		return reflect.ValueOf(out), err == nil
 	}
 }
 

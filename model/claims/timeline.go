@@ -71,7 +71,9 @@ var timelines = &store.ChildCollection[timelineRow, wire.TimelineEntry]{
 	Collection: &store.Collection[timelineRow, wire.TimelineEntry]{
 		Resource: store.ResourceTimelineEntry, Plural: "timeline entries", RequiredScope: store.FixedScope(actor.ScopeClaimsRead), ToRecord: (*timelineRow).toRecord,
 		Optional: []store.OptionalColumns{
-			{Members: []string{"id", "event_id"}, Columns: []string{"id", "event_id"}},
+			{Members: []string{"id"}, Columns: []string{"id"}},
+			{Members: []string{"event_id"}, Columns: []string{"event_id"}},
+			{Members: []string{"partner"}, Columns: []string{"partner"}},
 			{Members: []string{"actor"}, Columns: []string{"actor_kind", "actor_name"}},
 			{Members: []string{"data"}, Columns: []string{"data"}},
 		},

@@ -133,15 +133,20 @@ func (b *ChildCollection[Row, Record]) loadRows(ctx context.Context, s *Store, a
 	}
 	rows := make(map[uuid.UUID][]Row, len(parents))
 	begin := 0
-	for i := range all { // the rows are grouped by parent
+	for i := range all { // the rows of a parent follow each other, unless Postgres read in parallel
 		if owner := b.ParentID(&all[i]); i+1 == len(all) || b.ParentID(&all[i+1]) != owner {
-			rows[owner], begin = all[begin:i+1:i+1], i+1
+			group := all[begin : i+1 : i+1]
+			if before := rows[owner]; before != nil {
+				group = append(before, group...)
+			}
+			rows[owner], begin = group, i+1
 		}
 	}
 	return rows, nil
 }
 
-// pageStatement returns the statement that reads the page of each parent.
+// pageStatement returns the statement that reads the page of each parent. The subquery
+// sorts the rows of one parent; sorting those of all again took a fifth of the time.
 func (b *ChildCollection[Row, Record]) pageStatement(s *Store, actor actor.Actor, parents []uuid.UUID, p PageSpec) (text string, args []any, err error) {
 	by, direction := b.OrderColumn, p.Order.OrDefault(b.Order).Reversed(p.Last)
 	if b.Union != nil {
@@ -169,9 +174,8 @@ func (b *ChildCollection[Row, Record]) pageStatement(s *Store, actor actor.Actor
 	if after != nil {
 		inner.AddTerm("!."+by+" "+direction.Comparison+" ?", after)
 	}
-	order := by + " " + direction.Keyword
-	text = fmt.Sprintf("select r.*%s from %s as w cross join lateral (%s%s order by %s.%s limit $%d) as r%s order by w.id, r.%s",
-		b.ExtraColumns, from, b.selectStatement(s, p.Selection), inner, w.Alias, order, len(inner.Args)+1, w, order)
+	text = fmt.Sprintf("select r.*%s from %s as w cross join lateral (%s%s order by %s.%s %s limit $%d) as r%s",
+		b.ExtraColumns, from, b.selectStatement(s, p.Selection), inner, w.Alias, by, direction.Keyword, len(inner.Args)+1, w)
 	return text, append(inner.Args, p.FetchLimit()), nil
 }
 
