@@ -30,7 +30,7 @@ var lists = map[string]filteredList{
 	"quotes": listed(func(s *model.Service) listOf[wire.Quote] { return s.Quotes.List }, func(q wire.Quote) listedRecord {
 		return listedRecord{id: q.ID, partner: *q.Partner, status: q.Status, product: q.Product, reference: textOf(q.PartnerReference), at: q.CreatedAt}
 	}),
-	"policies": listed(func(s *model.Service) listOf[wire.Policy] { return s.Policies.List }, func(p wire.Policy) listedRecord {
+	"policies": listed(func(s *model.Service) listOf[wire.StoredPolicy] { return s.Policies.List }, func(p wire.StoredPolicy) listedRecord {
 		return listedRecord{id: p.ID, partner: *p.Partner, status: p.Status, product: p.Product, policy: p.ID, reference: textOf(p.PartnerReference), at: p.CreatedAt}
 	}),
 	"claims": listed(func(s *model.Service) listOf[wire.Claim] { return s.Claims.List }, func(c wire.Claim) listedRecord {

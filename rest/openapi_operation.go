@@ -2,6 +2,7 @@ package rest
 
 import (
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 
@@ -123,6 +124,10 @@ func (r *route) filterParameter(name string) *huma.Param {
 	}
 	return p
 }
+
+// documentedAs is the type of the record in the document, where the response is written
+// from stored text.
+func (r route) documentedAs(record reflect.Type) route { r.outputType = record; return r }
 
 func (r *route) successResponse(status int, schemas huma.Registry) *huma.Response {
 	names := slices.Clone(responseHeaders)

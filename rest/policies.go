@@ -28,11 +28,11 @@ func (s *server) bindPolicy(ctx context.Context, c *requestContext, in bindReque
 	})
 }
 
-func (s *server) getPolicies(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.Policy], error) {
+func (s *server) getPolicies(ctx context.Context, c *requestContext, filter store.Filter, page store.PageRequest) (*store.Page[wire.StoredPolicy], error) {
 	return s.Service.Policies.List(ctx, c.actor, filter, page)
 }
 
-func (s *server) getPolicy(ctx context.Context, c *requestContext) (*wire.Policy, error) {
+func (s *server) getPolicy(ctx context.Context, c *requestContext) (*wire.StoredPolicy, error) {
 	return s.Service.Policies.Get(ctx, c.actor, c.pathParam("policy_id"))
 }
 

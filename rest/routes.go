@@ -43,9 +43,9 @@ func (s *server) coverRoutes() []route {
 
 		createRoute("/policies", actor.ScopePoliciesWrite, s.bindPolicy).withLocation().withErrorCodes(apperr.CodeQuoteAlreadyBound, apperr.CodeQuoteExpired, apperr.CodeCapacityExceeded, apperr.CodeMoratoriumActive, apperr.CodeReferenceTaken).requiresMatch(quoteInBody).
 			describedAs("createPolicy", "Policies", "Bind a quote", "Turns the quote into a policy at once. A quote can be bound once: the second time is 409 quote_already_bound with the policy in resource_id."),
-		searchRoute("/policies", actor.ScopePoliciesRead, listFilters, s.getPolicies).
+		searchRoute("/policies", actor.ScopePoliciesRead, listFilters, s.getPolicies).documentedAs(reflect.TypeFor[wire.List[wire.Policy]]()).
 			describedAs("listPolicies", "Policies", "List policies", "Newest first."),
-		getRoute("/policies/{policy_id}", actor.ScopePoliciesRead, s.getPolicy).
+		getRoute("/policies/{policy_id}", actor.ScopePoliciesRead, s.getPolicy).documentedAs(reflect.TypeFor[wire.Policy]()).
 			describedAs("getPolicy", "Policies", "Read a policy", ""),
 		listRoute("/policies/{policy_id}/timeline", actor.ScopePoliciesRead, s.getPolicyTimeline).
 			describedAs("listPolicyTimeline", "Policies", "Read a policy's history", "The policy's own changes and the timelines of its claims in one list, oldest first."),

@@ -28,7 +28,7 @@ func (r *Reader) newPolicies(records []*wire.Policy) []*Policy {
 
 // Policy returns a policy. Errors: not_found.
 func (r *Reader) Policy(ctx context.Context, id string) (*Policy, error) {
-	return toNode(r.newPolicies)(r.Service.Policies.Get(ctx, r.Actor, id))
+	return toNode(r.newPolicies)(r.Service.Policies.GetBare(ctx, r.Actor, id))
 }
 
 // Policies lists policies, newest first.

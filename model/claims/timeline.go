@@ -94,9 +94,13 @@ func (s *Service) TimelinesByClaim(ctx context.Context, actor actor.Actor, claim
 }
 
 func (r *timelineRow) toRecord() wire.TimelineEntry {
+	var id string
+	if r.ID != uuid.Nil { // a list that does not select the id does not read it
+		id = store.ResourceTimelineEntry.FormatID(r.ID)
+	}
 	return wire.TimelineEntry{
 		Header: wire.Header{
-			ID: store.ResourceTimelineEntry.FormatID(r.ID), Object: store.ResourceTimelineEntry.Name, Partner: &r.Partner,
+			ID: id, Object: store.ResourceTimelineEntry.Name, Partner: &r.Partner,
 			CreatedAt: r.At, UpdatedAt: r.At, Version: 1,
 		},
 		ClaimID: store.ResourceClaim.FormatOptionalID(r.optionalClaimID()), Sequence: r.Sequence, Kind: string(r.Kind), At: r.At,

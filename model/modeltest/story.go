@@ -98,6 +98,14 @@ func (b *Bundle) Policy(id string) *wire.Policy {
 	b.t.Helper()
 	policy, err := b.Service.Policies.Get(b.ctx, b.actor, id)
 	require.NoError(b.t, err)
+	return b.DecodePolicy(policy)
+}
+
+// DecodePolicy decodes the cover of a policy.
+func (b *Bundle) DecodePolicy(stored *wire.StoredPolicy) *wire.Policy {
+	b.t.Helper()
+	policy := &wire.Policy{PolicyHead: stored.PolicyHead, PolicyTail: stored.PolicyTail}
+	require.NoError(b.t, wire.Decode(stored.Cover, &policy.Cover))
 	return policy
 }
 

@@ -192,11 +192,21 @@ func (r *PolicyRow) setMatchKeys(c trigger.Cover) {
 
 // ToRecord returns the v1 record of a policy at an instant, with its newest claims.
 func (r *PolicyRow) ToRecord(now time.Time, claims PolicyClaims) *wire.Policy {
-	return &wire.Policy{
+	return &wire.Policy{PolicyHead: r.toHead(now), PolicyCover: wire.PolicyCover{Cover: r.Cover}, PolicyTail: r.toTail(claims)}
+}
+
+func (r *PolicyRow) toHead(now time.Time) wire.PolicyHead {
+	return wire.PolicyHead{
 		Header: r.ToHeader(store.ResourcePolicy), References: r.ToReferences(),
 		Status: string(r.Status), CoverPhase: string(r.coverPhase(now)),
 		QuoteID: store.ResourceQuote.FormatID(r.QuoteID), Product: r.Product, ProductVersion: r.ProductVersion,
-		Policyholder: r.Policyholder, Cover: r.Cover, TermsHash: r.TermsHash,
+		Policyholder: r.Policyholder,
+	}
+}
+
+func (r *PolicyRow) toTail(claims PolicyClaims) wire.PolicyTail {
+	return wire.PolicyTail{
+		TermsHash:      r.TermsHash,
 		Premium:        money.New(r.PremiumAmount, r.Currency),
 		Limit:          money.New(r.LimitAmount, r.Currency),
 		LimitRemaining: money.New(r.LimitRemaining, r.Currency),

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
@@ -44,14 +45,20 @@ func narrowToBox(ctx context.Context, s *store.Store, f store.Filter, w *store.W
 	return few, nil
 }
 
-var policies = &store.Collection[policyView, wire.Policy]{
+var policies = &store.Collection[policyView, wire.StoredPolicy]{
 	Resource: store.ResourcePolicy, Plural: "policies", RequiredScope: store.FixedScope(actor.ScopePoliciesRead), Statuses: store.StatusesOf(PolicyTransitions), Index: store.IndexByStatusAndProduct,
-	Narrow:   narrowToBox,
-	ToRecord: func(r *policyView) wire.Policy { return *r.ToRecord(r.AskedAt, r.toPolicyClaims()) },
+	Narrow: narrowToBox,
+	ToRecord: func(r *policyView) wire.StoredPolicy {
+		return wire.StoredPolicy{PolicyHead: r.toHead(r.AskedAt), Cover: r.CoverText, PolicyTail: r.toTail(r.toPolicyClaims())}
+	},
+	Optional: []store.OptionalColumns{{Columns: []string{"cover"}}, matchColumns},
 }
 
+// matchColumns are read by matching only.
+var matchColumns = store.OptionalColumns{Columns: []string{"reportable_until", "kind", "footprint", "station", "definition", "days", "threshold"}}
+
 // Get returns one policy. Errors: not_found.
-func (s *Service) Get(ctx context.Context, actor actor.Actor, id string) (*wire.Policy, error) {
+func (s *Service) Get(ctx context.Context, actor actor.Actor, id string) (*wire.StoredPolicy, error) {
 	return policies.Get(ctx, s.Store, actor, id)
 }
 
@@ -69,8 +76,13 @@ var barePolicies = &store.Collection[barePolicy, wire.Policy]{
 		{Members: []string{"terms_hash"}, Columns: []string{"terms_hash"}},
 		{Members: []string{"cover_phase"}, Columns: []string{"payable_from", "asked_at"}},
 		{Members: []string{"claims_count"}, Columns: []string{"claims_count"}},
-		{Columns: []string{"reportable_until", "kind", "footprint", "station", "definition", "days", "threshold"}},
+		matchColumns,
 	},
+}
+
+// GetBare is Get with the decoded cover and without Claims.
+func (s *Service) GetBare(ctx context.Context, actor actor.Actor, id string) (*wire.Policy, error) {
+	return barePolicies.Get(ctx, s.Store, actor, id)
 }
 
 // BareByID returns the policies with these ids and omits unknown ids. The
@@ -85,7 +97,7 @@ func (s *Service) ListBare(ctx context.Context, actor actor.Actor, f store.Filte
 }
 
 // List lists policies, newest first. Errors: parameter_invalid, cursor_invalid.
-func (s *Service) List(ctx context.Context, actor actor.Actor, f store.Filter, in store.PageRequest) (*store.Page[wire.Policy], error) {
+func (s *Service) List(ctx context.Context, actor actor.Actor, f store.Filter, in store.PageRequest) (*store.Page[wire.StoredPolicy], error) {
 	return policies.List(ctx, s.Store, actor, f, in)
 }
 
@@ -113,9 +125,10 @@ type policyView struct {
 	PolicyRow `bun:",extend"`
 	embeddedClaims
 
-	AskedAt time.Time `bun:",scanonly"`
+	AskedAt   time.Time      `bun:",scanonly"`
+	CoverText jsontext.Value `bun:"type:json,scanonly"`
 }
 
 func (*policyView) SelectJoined(q *bun.SelectQuery, _ func(string) bool) *bun.SelectQuery {
-	return q.ColumnExpr(store.BusinessNowSQL + " as asked_at").ColumnExpr("n.*").Join("cross join lateral (" + newestClaimsSQL + ") as n")
+	return q.ColumnExpr("p.cover as cover_text").ColumnExpr(store.BusinessNowSQL + " as asked_at").ColumnExpr("n.*").Join("cross join lateral (" + newestClaimsSQL + ") as n")
 }

@@ -35,7 +35,7 @@ func TestPoliciesAreListedForTheirPartnerWithAndWithoutClaims(t *testing.T) {
 				require.Equal(t, *one, p)
 				ids = append(ids, p.ID)
 				p.Claims = nil
-				require.Equal(t, p, bare.Data[i], "the same but for the claims")
+				require.Equal(t, *b.DecodePolicy(&p), bare.Data[i], "the same but for the claims")
 			}
 			if !full.HasMore {
 				return ids
@@ -81,7 +81,8 @@ func TestPhaseOfAListedPolicyIsThatOfNow(t *testing.T) {
 	phase := func() string {
 		listed, err := b.Service.Policies.List(t.Context(), b.Acme, store.Filter{}, store.PageRequest{})
 		require.NoError(t, err)
-		require.Equal(t, []wire.Policy{*b.Policy(policy.ID)}, listed.Data)
+		require.Len(t, listed.Data, 1)
+		require.Equal(t, b.Policy(policy.ID), b.DecodePolicy(&listed.Data[0]))
 		return listed.Data[0].CoverPhase
 	}
 	require.Equal(t, "scheduled", phase())
@@ -91,4 +92,20 @@ func TestPhaseOfAListedPolicyIsThatOfNow(t *testing.T) {
 	require.Equal(t, "in_force", phase())
 	b.AdvanceClock(60 * 24 * time.Hour)
 	require.Equal(t, "ended", phase())
+}
+
+// A policy is written with the text of its cover. It must be what the cover is encoded as.
+func TestStoredCoverIsTheCoverOfTheRecord(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithShippedProducts())
+	for _, product := range []string{"quake-circle", "cyclone-circle", "cyclone-pressure", "rain-excess", "rain-deficit", "heat-days"} {
+		bound := b.QuoteAndBind(product, nil)
+		stored, err := b.Service.Policies.Get(t.Context(), b.Acme, bound.ID)
+		require.NoError(t, err)
+		asStored, err := wire.Encode(stored)
+		require.NoError(t, err)
+		decoded, err := wire.Encode(b.DecodePolicy(stored))
+		require.NoError(t, err)
+		require.Equal(t, string(decoded), string(asStored))
+	}
 }

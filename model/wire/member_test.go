@@ -107,7 +107,7 @@ func TestHeadReturnsTheHeaderOfEveryRecord(t *testing.T) {
 	t.Parallel()
 	header := wire.Header{ID: "clm_1", Version: 7}
 	for _, r := range []interface{ Head() wire.Header }{
-		wire.Quote{Header: header}, wire.Policy{Header: header}, &wire.Claim{Header: header}, &wire.Payout{Header: header}, &wire.WebhookEndpoint{Header: header},
+		wire.Quote{Header: header}, wire.Policy{PolicyHead: wire.PolicyHead{Header: header}}, &wire.Claim{Header: header}, &wire.Payout{Header: header}, &wire.WebhookEndpoint{Header: header},
 	} {
 		require.Equal(t, header, r.Head())
 	}

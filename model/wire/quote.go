@@ -38,22 +38,45 @@ type ClaimBrief struct {
 
 // Policy is a bound policy, at any time of its life.
 type Policy struct {
+	PolicyHead
+	PolicyCover // embedded like the others, so that the document keeps the order of the members
+	PolicyTail
+}
+
+// PolicyCover is the cover of a policy.
+type PolicyCover struct {
+	Cover trigger.Cover `json:"cover"`
+}
+
+// StoredPolicy is a Policy whose cover is the text that was stored at the bind. Cover never
+// changes, so a caller that only writes the record need not decode it.
+type StoredPolicy struct {
+	PolicyHead
+	Cover jsontext.Value `json:"cover"`
+	PolicyTail
+}
+
+// PolicyHead are the members of a policy before its cover.
+type PolicyHead struct {
 	Header
 	References
-	Status         string        `json:"status"`      // active, exhausted, expired, cancelled, archived
-	CoverPhase     string        `json:"cover_phase"` // scheduled, waiting, in_force, ended
-	QuoteID        string        `json:"quote_id"`
-	Product        string        `json:"product"`
-	ProductVersion int           `json:"product_version"`
-	Policyholder   *Person       `json:"policyholder"`
-	Cover          trigger.Cover `json:"cover"`
-	TermsHash      string        `json:"terms_hash"`
-	Premium        Money         `json:"premium"`
-	Limit          Money         `json:"limit"`
-	LimitRemaining Money         `json:"limit_remaining"`
-	EffectiveAt    time.Time     `json:"effective_at"`
-	ExpiresAt      time.Time     `json:"expires_at"`
-	Claims         []ClaimBrief  `json:"claims"` // the newest 20, oldest first
-	ClaimsCount    int64         `json:"claims_count"`
-	CancelledAt    *time.Time    `json:"cancelled_at"`
+	Status         string  `json:"status"`      // active, exhausted, expired, cancelled, archived
+	CoverPhase     string  `json:"cover_phase"` // scheduled, waiting, in_force, ended
+	QuoteID        string  `json:"quote_id"`
+	Product        string  `json:"product"`
+	ProductVersion int     `json:"product_version"`
+	Policyholder   *Person `json:"policyholder"`
+}
+
+// PolicyTail are the members of a policy after its cover.
+type PolicyTail struct {
+	TermsHash      string       `json:"terms_hash"`
+	Premium        Money        `json:"premium"`
+	Limit          Money        `json:"limit"`
+	LimitRemaining Money        `json:"limit_remaining"`
+	EffectiveAt    time.Time    `json:"effective_at"`
+	ExpiresAt      time.Time    `json:"expires_at"`
+	Claims         []ClaimBrief `json:"claims"` // the newest 20, oldest first
+	ClaimsCount    int64        `json:"claims_count"`
+	CancelledAt    *time.Time   `json:"cancelled_at"`
 }

@@ -84,7 +84,10 @@ func (b book) read(t *testing.T) book {
 	claims, err := b.Service.Claims.List(t.Context(), b.Operator, store.Filter{}, everything)
 	require.NoError(t, err)
 	require.False(t, policies.HasMore || claims.HasMore)
-	b.policies, b.claims = policies.Data, claims.Data
+	for i := range policies.Data {
+		b.policies = append(b.policies, *b.DecodePolicy(&policies.Data[i]))
+	}
+	b.claims = claims.Data
 	require.Greater(t, len(b.claims), 10)
 	return b
 }

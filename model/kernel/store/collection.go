@@ -156,7 +156,8 @@ func (w *WhereClause) restrictToTenant(caller actor.Actor) {
 // Get returns one record by its public id. Errors: not_found.
 func (b *Collection[Row, Record]) Get(ctx context.Context, s *Store, actor actor.Actor, id string) (*Record, error) {
 	row := new(Row)
-	if err := s.LoadRecord(ctx, actor, b.RequiredScope(actor), b.Resource, id, row); err != nil {
+	statement := func() string { return b.selectStatement(s, nil) }
+	if err := s.loadRecord(ctx, actor, b.RequiredScope(actor), b.Resource, id, row, "get", statement); err != nil {
 		return nil, err
 	}
 	record := b.ToRecord(row)

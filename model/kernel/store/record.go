@@ -37,6 +37,12 @@ func (r PartnerFields) ToReferences() wire.References {
 
 // LoadRecord loads one record by its public id, if the actor may see it.
 func (s *Store) LoadRecord(ctx context.Context, actor actor.Actor, scope actor.Scope, kind ResourceType, id string, row any) error {
+	return s.loadRecord(ctx, actor, scope, kind, id, row, "read", func() string { return s.SelectStatement(row) })
+}
+
+// loadRecord is LoadRecord by the beginning of a statement, which is cached for a use of
+// the row's type.
+func (s *Store) loadRecord(ctx context.Context, actor actor.Actor, scope actor.Scope, kind ResourceType, id string, row any, use string, statement func() string) error {
 	if err := s.Authorize(ctx, actor, scope); err != nil {
 		return err
 	}
@@ -44,11 +50,11 @@ func (s *Store) LoadRecord(ctx context.Context, actor actor.Actor, scope actor.S
 	if err != nil {
 		return err
 	}
-	text := s.Statements.Get(row, "read "+TenantPredicate(actor), func() string {
+	text := s.Statements.Get(row, use+TenantPredicate(actor), func() string {
 		w := s.NewWhere(row)
 		w.AddTerm("!.id = $1")
 		w.AddTerm(strings.ReplaceAll(TenantPredicate(actor), "?TableAlias", "!"))
-		return s.SelectStatement(row) + w.String()
+		return statement() + w.String()
 	})
 	if err := s.QueryPreparedRow(ctx, s.Pool, row, text, key, TenantArg(actor)); err != nil {
 		if IsNoRows(err) {
