@@ -32,14 +32,15 @@ func packOffer(ctx context.Context, tx *store.Tx, row *QuoteRow, written map[str
 	if err != nil || !known {
 		return err
 	}
-	offer := make(map[string]jsontext.Value)
-	for _, member := range []string{"cover", "price", "basis", "history"} {
-		offer[member], written[member] = written[member], nil // null
+	text := []byte{'{'}
+	for i, member := range []string{"cover", "price", "basis", "history"} {
+		if i > 0 {
+			text = append(text, ',')
+		}
+		text = fmt.Appendf(text, "%q:%s", member, written[member])
+		written[member] = nil // null
 	}
-	text, err := wire.Encode(offer)
-	if err != nil {
-		return fmt.Errorf("encode an offer: %w", err)
-	}
+	text = append(text, '}')
 	row.Offer = compress.Compress(text)
 	return nil
 }
