@@ -59,7 +59,9 @@ func TestEndingWaitsWakesAllAtOnce(t *testing.T) {
 		n := new(Notifier)
 		acme := newWaiting(n, "acme", 1000)
 		n.notifyPartners(map[string]int64{"acme": 1})
+		n.mu.Lock()
 		n.closed = true
+		n.mu.Unlock()
 		<-time.After(wakeInterval)
 		synctest.Wait()
 		require.Equal(t, 1000, acme())
