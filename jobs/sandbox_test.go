@@ -312,8 +312,10 @@ func TestReceiverThatRefusesAWrongSignatureIsNoted(t *testing.T) {
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(*endpoint.Secret, "whsec_"))
 	require.NoError(t, err)
 	secret.Store(&key)
-	_, err = s.Service.Webhooks.TestEndpoint(t.Context(), s.Acme, endpoint.ID)
-	require.NoError(t, err)
+	s.requireEventually(func() bool {
+		_, err := s.Service.Webhooks.TestEndpoint(t.Context(), s.Acme, endpoint.ID)
+		return err == nil
+	}, "the event of the new endpoint gets its number")
 	s.requireEventually(func() bool { return s.countRows("deliveries where status = 'delivered'") > 0 }, "a right signature is accepted")
 	s.awaitRun(s.Service.Sandbox.SendBadSignature(t.Context(), s.Acme, endpoint.ID))
 	require.Equal(t, 1, shown().Shown)
