@@ -19,7 +19,8 @@ async function check(what, test) {
 const acme = await Person.signIn("acme");
 const { page } = acme;
 
-// price fills in the form of a quote and returns when the price is shown.
+// price fills in the form of a quote and returns when its price is shown, above that of an
+// earlier quote.
 async function price({ latitude, longitude, limit, reference }) {
 	await acme.choose("Quotes");
 	await page.getByRole("link", { name: "New quote" }).first().click();
@@ -28,8 +29,12 @@ async function price({ latitude, longitude, limit, reference }) {
 	await acme.fill("Longitude", longitude);
 	await acme.fill("Limit", limit);
 	await acme.fill("Your reference", reference);
-	await acme.press(/^Price (it|this variant)$/);
-	await page.getByRole("button", { name: /^Bind for USD / }).first().waitFor();
+	const [answer] = await Promise.all([
+		page.waitForResponse((response) => response.request().postData()?.includes("CreateQuote") ?? false),
+		acme.press(/^Price (it|this variant)$/),
+	]);
+	const { id } = (await answer.json()).data.createQuote.quote;
+	await page.locator(".offers > section.card").first().filter({ has: page.locator(`a[href$="${id}"]`) }).getByRole("button", { name: /^Bind for USD / }).waitFor();
 }
 
 async function bind(holder) {
