@@ -311,6 +311,7 @@ func TestReceiverThatRefusesAWrongSignatureIsNoted(t *testing.T) {
 	require.Zero(t, shown().Shown, "it refuses everything")
 	key, err := base64.StdEncoding.DecodeString(strings.TrimPrefix(*endpoint.Secret, "whsec_"))
 	require.NoError(t, err)
+	s.requireEventually(func() bool { return s.countRows("deliveries where json_array_length(attempts) > 0") > 0 }, "the event of the new endpoint is refused too")
 	secret.Store(&key)
 	s.requireEventually(func() bool {
 		_, err := s.Service.Webhooks.TestEndpoint(t.Context(), s.Acme, endpoint.ID)
