@@ -131,10 +131,16 @@ func (b *ChildCollection[Row, Record]) loadRows(ctx context.Context, s *Store, a
 	if err := s.readReplicaRows(ctx, &all, text, args...); err != nil {
 		return nil, err
 	}
-	rows := make(map[uuid.UUID][]Row, len(parents))
+	return groupRows(all, len(parents), b.ParentID), nil
+}
+
+// groupRows returns the rows of each of so many parents, in their order. They follow each
+// other, unless Postgres read in parallel.
+func groupRows[Row any](all []Row, parents int, parentID func(*Row) uuid.UUID) map[uuid.UUID][]Row {
+	rows := make(map[uuid.UUID][]Row, parents)
 	begin := 0
-	for i := range all { // the rows of a parent follow each other, unless Postgres read in parallel
-		if owner := b.ParentID(&all[i]); i+1 == len(all) || b.ParentID(&all[i+1]) != owner {
+	for i := range all {
+		if owner := parentID(&all[i]); i+1 == len(all) || parentID(&all[i+1]) != owner {
 			group := all[begin : i+1 : i+1]
 			if before := rows[owner]; before != nil {
 				group = append(before, group...)
@@ -142,7 +148,7 @@ func (b *ChildCollection[Row, Record]) loadRows(ctx context.Context, s *Store, a
 			rows[owner], begin = group, i+1
 		}
 	}
-	return rows, nil
+	return rows
 }
 
 // pageStatement returns the statement that reads the page of each parent. The subquery

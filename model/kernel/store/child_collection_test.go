@@ -186,3 +186,19 @@ func TestChildrenOfAllParentsAreCountedByOneStatement(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 3, statements)
 }
+
+// A parallel plan returns the rows of several parents mixed, those of each parent in order.
+func TestRowsOfAParentNeedNotFollowEachOther(t *testing.T) {
+	t.Parallel()
+	first, second := uuid.UUID{1}, uuid.UUID{2}
+	type child struct {
+		parent uuid.UUID
+		place  int
+	}
+	all := []child{{first, 1}, {first, 2}, {second, 1}, {first, 3}, {second, 2}}
+	require.Equal(t, map[uuid.UUID][]child{
+		first:  {{first, 1}, {first, 2}, {first, 3}},
+		second: {{second, 1}, {second, 2}},
+	}, store.GroupRows(all, func(c *child) uuid.UUID { return c.parent }))
+	require.Equal(t, []child{{first, 1}, {first, 2}, {second, 1}, {first, 3}, {second, 2}}, all, "no row of another parent is overwritten")
+}

@@ -3,6 +3,8 @@ package store
 import (
 	"maps"
 	"slices"
+
+	"github.com/google/uuid"
 )
 
 // Constraints lists the constraints that have an error in constraint.go.
@@ -15,3 +17,8 @@ var (
 	PartnerResources = partnerResources
 	EventSubjects    = eventSubjects
 )
+
+// GroupRows is groupRows for tests of other files.
+func GroupRows[Row any](all []Row, parentID func(*Row) uuid.UUID) map[uuid.UUID][]Row {
+	return groupRows(all, 2, parentID)
+}
