@@ -49,7 +49,11 @@ type Selection struct {
 // selectStatement returns the beginning of the statement that reads the rows of the
 // collection for a selection.
 func (b *Collection[Row, Record]) selectStatement(s *Store, in *Selection) string {
-	var without []string
+	return s.selectColumns(new(Row), b.unreadColumns(in))
+}
+
+// unreadColumns returns the columns that a selection does not need.
+func (b *Collection[Row, Record]) unreadColumns(in *Selection) (without []string) {
 	for _, o := range b.Optional {
 		var members map[string]bool
 		if in != nil {
@@ -59,7 +63,7 @@ func (b *Collection[Row, Record]) selectStatement(s *Store, in *Selection) strin
 			without = append(without, o.Columns...)
 		}
 	}
-	return s.selectColumns(new(Row), without)
+	return without
 }
 
 // FixedScope returns the same scope for every actor.
@@ -156,8 +160,7 @@ func (w *WhereClause) restrictToTenant(caller actor.Actor) {
 // Get returns one record by its public id. Errors: not_found.
 func (b *Collection[Row, Record]) Get(ctx context.Context, s *Store, actor actor.Actor, id string) (*Record, error) {
 	row := new(Row)
-	statement := func() string { return b.selectStatement(s, nil) }
-	if err := s.loadRecord(ctx, actor, b.RequiredScope(actor), b.Resource, id, row, "get", statement); err != nil {
+	if err := s.loadRecord(ctx, actor, b.RequiredScope(actor), b.Resource, id, row, b.unreadColumns(nil)); err != nil {
 		return nil, err
 	}
 	record := b.ToRecord(row)

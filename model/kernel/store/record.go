@@ -37,12 +37,11 @@ func (r PartnerFields) ToReferences() wire.References {
 
 // LoadRecord loads one record by its public id, if the actor may see it.
 func (s *Store) LoadRecord(ctx context.Context, actor actor.Actor, scope actor.Scope, kind ResourceType, id string, row any) error {
-	return s.loadRecord(ctx, actor, scope, kind, id, row, "read", func() string { return s.SelectStatement(row) })
+	return s.loadRecord(ctx, actor, scope, kind, id, row, nil)
 }
 
-// loadRecord is LoadRecord by the beginning of a statement, which is cached for a use of
-// the row's type.
-func (s *Store) loadRecord(ctx context.Context, actor actor.Actor, scope actor.Scope, kind ResourceType, id string, row any, use string, statement func() string) error {
+// loadRecord is LoadRecord without some of the columns.
+func (s *Store) loadRecord(ctx context.Context, actor actor.Actor, scope actor.Scope, kind ResourceType, id string, row any, without []string) error {
 	if err := s.Authorize(ctx, actor, scope); err != nil {
 		return err
 	}
@@ -50,11 +49,11 @@ func (s *Store) loadRecord(ctx context.Context, actor actor.Actor, scope actor.S
 	if err != nil {
 		return err
 	}
-	text := s.Statements.Get(row, use+TenantPredicate(actor), func() string {
+	text := s.Statements.Get(row, "read "+TenantPredicate(actor)+strings.Join(without, " "), func() string {
 		w := s.NewWhere(row)
 		w.AddTerm("!.id = $1")
 		w.AddTerm(strings.ReplaceAll(TenantPredicate(actor), "?TableAlias", "!"))
-		return statement() + w.String()
+		return s.selectColumns(row, without) + w.String()
 	})
 	if err := s.QueryPreparedRow(ctx, s.Pool, row, text, key, TenantArg(actor)); err != nil {
 		if IsNoRows(err) {
