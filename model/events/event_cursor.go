@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -79,7 +80,7 @@ func (s *Service) Follow(ctx context.Context, caller actor.Actor, f Filter) (*Cu
 		return nil, err
 	}
 	generations, err := loadGenerations(ctx, s.Store, f.Partner)
-	if err = store.FirstError(err, generations.checkSequence(f.Generation, f.After)); err != nil {
+	if err = cmp.Or(err, generations.checkSequence(f.Generation, f.After)); err != nil {
 		return nil, err
 	}
 	f.Generation = generations.currentGeneration()
@@ -88,7 +89,7 @@ func (s *Service) Follow(ctx context.Context, caller actor.Actor, f Filter) (*Cu
 			return err
 		}
 		generations, err := loadGenerations(ctx, s.Store, f.Partner)
-		return store.FirstError(err, generations.checkSequence(f.Generation, f.After))
+		return cmp.Or(err, generations.checkSequence(f.Generation, f.After))
 	}
 	read := func(ctx context.Context, head int64) ([]wire.Event, error) {
 		return s.eventsAfter(ctx, caller, &f, subject, head)

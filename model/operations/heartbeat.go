@@ -2,6 +2,7 @@ package operations
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -212,7 +213,7 @@ func (s *Service) RecordHeartbeat(ctx context.Context) (open *controls.Restore, 
 	if err != nil || next == nil || s.Files == nil {
 		return open, err
 	}
-	return open, store.TranslateError(store.FirstError(s.saveHeartbeatFile(ctx, *next), events.SaveCheckpoints(ctx, s.Store, next.Lineage)))
+	return open, store.TranslateError(cmp.Or(s.saveHeartbeatFile(ctx, *next), events.SaveCheckpoints(ctx, s.Store, next.Lineage)))
 }
 
 // loadHeartbeatFile reads the database's row and then the last heartbeat of the file store.

@@ -1,6 +1,7 @@
 package operations
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -55,7 +56,7 @@ func (s *Service) VerifyKeys(ctx context.Context, caller actor.Actor) error {
 		mark := sealPrefix(seal.Keys{Seal: []seal.Key{key}})
 		var methods []*payouts.PayoutMethodRow
 		var endpoints []*webhooks.EndpointRow
-		err := store.FirstError(
+		err := cmp.Or(
 			s.DB.NewSelect().Model(&methods).Where("substring(sealed for ?) = ?", len(mark), mark).OrderExpr("id desc").Limit(1).Scan(ctx),
 			s.DB.NewSelect().Model(&endpoints).Where("substring(secret for ?) = ?", len(mark), mark).OrderExpr("id desc").Limit(1).Scan(ctx),
 		)

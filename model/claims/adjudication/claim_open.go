@@ -1,6 +1,7 @@
 package adjudication
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"time"
@@ -123,7 +124,7 @@ func (s *Service) validateClaim(ctx context.Context, in *ClaimRequest) error {
 
 // openApprovalClaim opens a claim that an operator decides.
 func openApprovalClaim(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow, in ClaimRequest) (uuid.UUID, bool, error) {
-	if err := store.FirstError(checkClaimable(tx, p, in.OccurredAt), claims.CheckApprovalQuota(ctx, tx, p)); err != nil {
+	if err := cmp.Or(checkClaimable(tx, p, in.OccurredAt), claims.CheckApprovalQuota(ctx, tx, p)); err != nil {
 		return uuid.Nil, false, err
 	}
 	row := &claims.ClaimRow{

@@ -1,6 +1,7 @@
 package adjudication
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -73,7 +74,7 @@ func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
 	if due != nil {
 		enqueueSliceWorkers(tx, sliceWorkers)
 	}
-	if err := store.FirstError(matching.EnqueueLostPasses(ctx, tx), matching.Complete(ctx, tx, nil)); err != nil {
+	if err := cmp.Or(matching.EnqueueLostPasses(ctx, tx), matching.Complete(ctx, tx, nil)); err != nil {
 		return 0, err
 	}
 	deleted, err := tx.NewRaw(`delete from matching_slices where ctid = any (array(select ctid from matching_slices

@@ -1,6 +1,7 @@
 package scenario
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -22,7 +23,7 @@ import (
 // AffectedPolicies returns, for each occurrence, the policies with a claim, those it
 // would pay and, on request, the near misses, newest first.
 func (s *Service) AffectedPolicies(ctx context.Context, caller actor.Actor, occurrences []string, nearMisses bool, in store.PageRequest) (map[string]*store.Page[wire.Explanation], error) {
-	if err := store.FirstError(s.Authorize(ctx, caller, actor.ScopePoliciesRead), s.Authorize(ctx, caller, actor.ScopeClaimsRead)); err != nil {
+	if err := cmp.Or(s.Authorize(ctx, caller, actor.ScopePoliciesRead), s.Authorize(ctx, caller, actor.ScopeClaimsRead)); err != nil {
 		return nil, err
 	}
 	checked := make(map[string]store.PageSpec, len(occurrences))

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"strconv"
@@ -48,7 +49,7 @@ type UnionStatements struct {
 // cursor_invalid.
 func (b *ChildCollection[Row, Record]) GetPage(ctx context.Context, s *Store, actor actor.Actor, parent string, in PageRequest) (*Page[Record], error) {
 	if _, err := b.Parent.ParseID(parent); err != nil {
-		return nil, FirstError(s.Authorize(ctx, actor, b.RequiredScope(actor)), err)
+		return nil, cmp.Or(s.Authorize(ctx, actor, b.RequiredScope(actor)), err)
 	}
 	pages, err := b.GetPages(ctx, s, actor, []string{parent}, in)
 	if err != nil {
@@ -59,16 +60,6 @@ func (b *ChildCollection[Row, Record]) GetPage(ctx context.Context, s *Store, ac
 		return page, nil
 	}
 	return page, s.requireExisting(ctx, actor, b.Parent, b.ParentTable, parent)
-}
-
-// FirstError returns the first error that is not nil.
-func FirstError(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // requireExisting returns not_found unless the actor can see the record.

@@ -1,6 +1,7 @@
 package privacy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -74,7 +75,7 @@ func (s *Service) ErasePolicyholder(ctx context.Context, caller actor.Actor, in 
 		if len(e.files) > 0 {
 			tx.EnqueueJob(store.DeleteFiles{Keys: e.files})
 		}
-		return store.FirstError(e.redactEvents(ctx), e.redactQuotes(ctx), e.redactRows(ctx))
+		return cmp.Or(e.redactEvents(ctx), e.redactQuotes(ctx), e.redactRows(ctx))
 	})
 	if err != nil {
 		return nil, err
@@ -134,12 +135,12 @@ func (e *erasureRun) findClaims(ctx context.Context) error {
 		return e.NewRaw(query, args...).Scan(ctx, into)
 	}
 	var open []uuid.UUID
-	err := store.FirstError(
+	err := cmp.Or(
 		of(&open, "select id from claims where partner = ? and policy_id in (?) and (status in ('opened', 'deferred', 'approved'))", e.partner, sqlList(e.policies)),
 		of(&e.claims, "select id from claims where partner = ? and policy_id in (?)", e.partner, sqlList(e.policies)),
 	)
 	if err == nil {
-		err = store.FirstError(
+		err = cmp.Or(
 			of(&e.attachments, "select id from attachments where partner = ? and claim_id in (?)", e.partner, sqlList(e.claims)),
 			of(&e.messages, "select id from messages where partner = ? and claim_id in (?)", e.partner, sqlList(e.claims)),
 			of(&e.methods, "select id from payout_methods where partner = ? and policy_id in (?)", e.partner, sqlList(e.policies)),

@@ -1,6 +1,7 @@
 package controls
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -59,7 +60,7 @@ func (s *Service) CheckInvariants(ctx context.Context) error {
 	if err := stopViolatedReleases(ctx, s.Store); err != nil {
 		return err
 	}
-	return store.FirstError(err, fullErr)
+	return cmp.Or(err, fullErr)
 }
 
 // lastChecks says when the invariants were checked.
@@ -104,7 +105,7 @@ func CheckChanged(ctx context.Context, s *store.Store) error {
 	if !checked {
 		return err
 	}
-	return store.FirstError(stopViolatedReleases(ctx, s), err)
+	return cmp.Or(stopViolatedReleases(ctx, s), err)
 }
 
 func stopViolatedReleases(ctx context.Context, s *store.Store) error {
@@ -160,7 +161,7 @@ func checkSubjects(ctx context.Context, s *store.Store, name string, subjects []
 		result.scopes, result.found, result.took = append(result.scopes, checked), append(result.found, found...), result.took+took
 	}
 	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
-		return store.FirstError(saveViolations(ctx, tx, &result), saveCheckTime(ctx, tx, &result))
+		return cmp.Or(saveViolations(ctx, tx, &result), saveCheckTime(ctx, tx, &result))
 	})
 }
 

@@ -1,6 +1,7 @@
 package controls
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -44,7 +45,7 @@ func (s *Service) continueFullCheck(ctx context.Context, invariants []Invariant)
 	for spent := time.Duration(0); spent < fullCheckBudget; {
 		check, err := s.openFullCheck(ctx, invariants)
 		if err != nil || check == nil {
-			return store.FirstError(err, failed)
+			return cmp.Or(err, failed)
 		}
 		took, done, err := s.checkFullSlice(ctx, check, invariants)
 		if err != nil {
@@ -111,7 +112,7 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 			return spent, false, checkErr
 		case size > minFullSlice:
 			check.SliceSize = max(minFullSlice, size/4)
-			return spent, false, store.FirstError(s.saveFullCheck(ctx, check, *check.LastCheckedID, nil), fmt.Errorf("check all of %s: %w", i.Name, checkErr))
+			return spent, false, cmp.Or(s.saveFullCheck(ctx, check, *check.LastCheckedID, nil), fmt.Errorf("check all of %s: %w", i.Name, checkErr))
 		}
 		err = fmt.Errorf("check all of %s: %w", i.Name, checkErr)
 		if !slices.Contains(failed, i.Name) {
@@ -125,7 +126,7 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 		check.SliceSize = min(maxFullSlice, size*2)
 	}
 	check.FailedInvariants = failed
-	return spent, last == uuid.Max, store.FirstError(s.saveFullCheck(ctx, check, last, results), err)
+	return spent, last == uuid.Max, cmp.Or(s.saveFullCheck(ctx, check, last, results), err)
 }
 
 // findSliceEnd returns the last id of the next slice, such that no table has more than
