@@ -10,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/kernel/store"
 	"parapet/model/underwriting/capacity"
@@ -66,7 +67,7 @@ func updateEventMoratoria(ctx context.Context, tx *store.Tx, occurrences []uuid.
 	_, err = tx.NewRaw(`update moratoria as mo set ends_at = ?0, version = version + 1, updated_at = ?0
 		where lifted_at is null and ends_at > ?0 and not occurrence_id = any(?1::uuid[])
 			and occurrence_id in (select id from occurrences where id in (?2) or merged_into in (?2))`,
-		tx.Now, store.UuidArrayText(sortedIDs(found)), bun.List(occurrences)).Exec(ctx)
+		tx.Now, pgdialect.Array(sortedIDs(found)), bun.List(occurrences)).Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("end moratoria: %w", err)
 	}
@@ -84,7 +85,7 @@ func updateEventMoratoria(ctx context.Context, tx *store.Tx, occurrences []uuid.
 
 // sortedIDs returns the ids in ascending order.
 func sortedIDs[V any](of map[uuid.UUID]V) []uuid.UUID {
-	ids := slices.Collect(maps.Keys(of))
+	ids := slices.AppendSeq(make([]uuid.UUID, 0, len(of)), maps.Keys(of)) // not nil, which is null in SQL
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	return ids
 }

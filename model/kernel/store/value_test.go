@@ -165,8 +165,6 @@ func TestEmptyValuesAreNull(t *testing.T) {
 	now, later := time.Unix(1, 0), time.Unix(2, 0)
 	require.Equal(t, later, store.TimeOrDefault(&later, now))
 	require.Equal(t, now, store.TimeOrDefault(nil, now))
-	require.Equal(t, "{}", store.UuidArrayText(nil))
-	require.Equal(t, "{"+uuid.Max.String()+","+uuid.Nil.String()+"}", store.UuidArrayText([]uuid.UUID{uuid.Max, uuid.Nil}))
 	require.Equal(t, map[string]string{}, store.PartnerFields{}.ToReferences().Metadata)
 }
 

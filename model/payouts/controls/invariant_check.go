@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
@@ -174,7 +175,7 @@ type checkScope struct {
 
 func (c checkScope) sqlCondition() (condition string, args []any) {
 	if c.ids != nil {
-		return "subject = any(?::uuid[])", []any{store.UuidArrayText(c.ids)}
+		return "subject = any(?::uuid[])", []any{pgdialect.Array(c.ids)}
 	}
 	return "subject > ? and subject <= ?", []any{c.after, c.last}
 }
@@ -217,7 +218,7 @@ func saveViolations(ctx context.Context, tx *store.Tx, r *checkResult) error {
 	}
 	for _, scope := range r.scopes {
 		condition, args := scope.sqlCondition()
-		_, err := tx.NewDelete().Model((*ViolationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", store.UuidArrayText(subjects)).
+		_, err := tx.NewDelete().Model((*ViolationRow)(nil)).Where("name = ?", r.name).Where("subject <> all(?::uuid[])", pgdialect.Array(subjects)).
 			Where(condition, args...).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("remove violations: %w", err)
