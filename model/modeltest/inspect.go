@@ -62,33 +62,34 @@ type BlockingTx struct {
 func (b *Bundle) BlockReference(reference string) BlockingTx {
 	b.t.Helper()
 	b.QuoteAndBind("rain-excess", nil) // locked until Release, so it is placed where no earthquake happens
-	tx, err := b.DB.Pool.Begin(b.ctx)
-	require.NoError(b.t, err)
-	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
-	_, err = tx.Exec(b.ctx, "update policies set partner_reference = $1 where id = (select id from policies order by id desc limit 1)", reference)
-	require.NoError(b.t, err)
-	return BlockingTx{b, tx}
+	return b.block("update policies set partner_reference = $1 where id = (select id from policies order by id desc limit 1)", reference)
 }
 
 // BlockOccurrence makes transactions that read an occurrence for a decision wait until
 // Commit.
 func (b *Bundle) BlockOccurrence(event string) BlockingTx {
 	b.t.Helper()
-	tx, err := b.DB.Pool.Begin(b.ctx)
-	require.NoError(b.t, err)
-	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
-	_, err = tx.Exec(b.ctx, "select id from occurrences where source_event_id = $1 for no key update", event)
-	require.NoError(b.t, err)
-	return BlockingTx{b, tx}
+	return b.block("select id from occurrences where source_event_id = $1 for no key update", event)
 }
 
 // BlockPolicies makes transactions that decide about a policy wait until Release.
 func (b *Bundle) BlockPolicies() BlockingTx {
 	b.t.Helper()
+	return b.block("select id from policies for no key update")
+}
+
+// BlockQuotes makes transactions that bind a quote wait until Release.
+func (b *Bundle) BlockQuotes() BlockingTx {
+	b.t.Helper()
+	return b.block("select id from quotes for no key update")
+}
+
+func (b *Bundle) block(statement string, args ...any) BlockingTx {
+	b.t.Helper()
 	tx, err := b.DB.Pool.Begin(b.ctx)
 	require.NoError(b.t, err)
 	b.t.Cleanup(func() { _ = tx.Rollback(b.ctx) })
-	_, err = tx.Exec(b.ctx, "select id from policies for no key update")
+	_, err = tx.Exec(b.ctx, statement, args...)
 	require.NoError(b.t, err)
 	return BlockingTx{b, tx}
 }

@@ -18,6 +18,7 @@ import (
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/compress"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/partners"
@@ -211,7 +212,7 @@ type quoteView struct {
 
 func (*quoteView) SelectJoined(q *bun.SelectQuery, _ func(string) bool) *bun.SelectQuery {
 	return q.ColumnExpr(store.BusinessNowSQL+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from (select ? from moratoria as mo where "+
-		capacity.ActiveMoratoriumSQL("("+store.TransactionNowSQL+")")+") as r) end as moratoria", QuotePriced, store.GoColumnAliases(q.DB(), (*capacity.MoratoriumRow)(nil)))
+		capacity.ActiveMoratoriumSQL("("+store.TransactionNowSQL+")")+") as r) end as moratoria", QuotePriced, rowscan.GoColumnAliases(q.DB(), (*capacity.MoratoriumRow)(nil)))
 }
 
 var quotes = &store.Collection[quoteView, wire.Quote]{

@@ -1,6 +1,8 @@
 package quoting
 
 import (
+	"github.com/google/uuid"
+
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 )
@@ -21,4 +23,18 @@ const (
 var QuoteTransitions = []store.Transition[QuoteStatus]{
 	{From: QuotePriced, To: QuoteBound, Event: event.QuoteBound},
 	{From: QuotePriced, To: QuoteExpired, Event: event.QuoteExpired},
+}
+
+// QueueBind marks a locked quote as bound. The update is sent with the next flush, which
+// may be the commit. It returns the event of the change.
+func (r *QuoteRow) QueueBind(tx *store.Tx, policy uuid.UUID) (event.Type, error) {
+	was := r.Version
+	occurred, err := store.ChangeStatusInMemory(tx, &r.RowHeader, QuoteTransitions, &r.Status, QuoteBound)
+	if err != nil {
+		return "", err
+	}
+	r.PolicyID = &policy
+	tx.QueueGuarded(1, "update quotes set policy_id = $1, status = $2, version = $3, updated_at = $4 where id = $5 and partner = $6 and version = $7",
+		policy, QuoteBound, r.Version, r.UpdatedAt, r.ID, r.Partner, was)
+	return occurred, nil
 }

@@ -6,8 +6,6 @@ import (
 	"reflect"
 	"time"
 
-	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
 
 	"parapet/model/dbconn"
@@ -28,18 +26,6 @@ func TimeOrDefault(given *time.Time, otherwise time.Time) time.Time {
 		return otherwise
 	}
 	return *given
-}
-
-// UuidArrayText formats ids as a Postgres array.
-func UuidArrayText(ids []uuid.UUID) string {
-	text := []byte{'{'}
-	for i, id := range ids {
-		if i > 0 {
-			text = append(text, ',')
-		}
-		text = append(text, id.String()...)
-	}
-	return string(append(text, '}'))
 }
 
 // InsertRows inserts a slice of rows in one statement.
@@ -79,11 +65,6 @@ func (tx *Tx) queueRows(text string, fields []*schema.Field, rows any) error {
 
 func (tx *Tx) tableOf(rows any) *schema.Table {
 	return tx.Store.DB.Table(reflect.TypeOf(rows).Elem().Elem())
-}
-
-// LockBatch locks a batch of at most size rows, skipping rows that others have locked.
-func LockBatch(q *bun.SelectQuery, size int) *bun.SelectQuery {
-	return q.Limit(int64(size)).For("NO KEY UPDATE SKIP LOCKED")
 }
 
 // Rows changed per transaction of a sweep: one by one, and in sets.

@@ -10,11 +10,9 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
 
 	"parapet/model/dbconn"
-	"parapet/model/kernel/actor"
 	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/replica"
 	"parapet/model/kernel/rowscan"
@@ -238,22 +236,4 @@ func (t *statementCache) Get(row any, use string, write func() string) string {
 	text := write()
 	t.cached.Store(name, text)
 	return text
-}
-
-// GoColumnAliases returns the columns of a row under their Go names, so that a struct can
-// decode the JSON that Postgres makes of the whole row. Building an object member by
-// member costs half as much again.
-func GoColumnAliases(db *bun.DB, row any) schema.QueryAppender {
-	table := db.Table(reflect.TypeOf(row).Elem())
-	columns := make([]string, len(table.Fields))
-	for i, field := range table.Fields {
-		columns[i] = fmt.Sprintf("%s.%s as %q", table.SQLAlias, field.SQLName, field.GoName)
-	}
-	return bun.SafeQuery(strings.Join(columns, ", "))
-}
-
-// restrictToID selects a row by its id ($1), if the actor may see it ($2 is its
-// tenant).
-func restrictToID(a actor.Actor, q *bun.SelectQuery) *bun.SelectQuery {
-	return q.Where("?TableAlias.id = $1").Where(TenantPredicate(a))
 }

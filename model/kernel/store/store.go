@@ -223,9 +223,9 @@ const TransactionNowSQL = "now() + (select offset_interval from clock)"
 // its transaction held BindLock.
 type BindTx struct{ *Tx }
 
-// InBindTx is InTx for a transaction that inserts policies.
-func (s *Store) InBindTx(ctx context.Context, actor actor.Actor, do func(context.Context, BindTx) error) error {
-	return s.retryTx(ctx, &Tx{Store: s, Actor: actor, holdsBindLock: true}, func(*Tx) {}, func(ctx context.Context, tx *Tx) error {
+// InBindTx is InTxWithPrelude for a transaction that inserts policies.
+func (s *Store) InBindTx(ctx context.Context, actor actor.Actor, prelude func(*Tx), do func(context.Context, BindTx) error) error {
+	return s.retryTx(ctx, &Tx{Store: s, Actor: actor, holdsBindLock: true}, prelude, func(ctx context.Context, tx *Tx) error {
 		return do(ctx, BindTx{tx})
 	})
 }

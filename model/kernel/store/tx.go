@@ -79,13 +79,16 @@ func (tx *Tx) begin(ctx context.Context, prelude func(*Tx)) error {
 	if tx.holdsBindLock {
 		tx.Batch.Queue(lockBindSharedSQL, BindLock)
 	}
-	tx.Batch.Queue("select " + BusinessNowSQL).QueryRow(func(row pgx.Row) error { return row.Scan(&tx.Clock) })
+	tx.Batch.Queue("select " + BusinessNowSQL).QueryRow(func(row pgx.Row) error {
+		err := row.Scan(&tx.Clock)
+		tx.Now = tx.Clock
+		return err
+	})
 	judge := tx.acquireIdempotencyKey()
 	prelude(tx)
 	if err := tx.Flush(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
-	tx.Now = tx.Clock
 	return judge()
 }
 
@@ -167,22 +170,6 @@ func LaterTime(a, b time.Time) time.Time {
 func (tx *Tx) NewHeader(partner string) RowHeader {
 	tx.recordCount++
 	return RowHeader{ID: newRecordID(tx.Now, tx.recordCount), Partner: partner, Version: 1, CreatedAt: tx.Now, UpdatedAt: tx.Now}
-}
-
-// LockRow reads and locks a row FOR NO KEY UPDATE, if the actor may see it. The caller
-// keeps the lock order policy, claim, payout.
-func (tx *Tx) LockRow(ctx context.Context, row interface{ head() *RowHeader }, id uuid.UUID, kind ResourceType) error {
-	text := tx.Store.Statements.Get(row, "lock "+TenantPredicate(tx.Actor), func() string {
-		return restrictToID(tx.Actor, tx.NewSelect().Model(row)).For("NO KEY UPDATE").String()
-	})
-	if err := tx.Store.QueryPreparedRow(ctx, tx.PgxConn, row, text, id, TenantArg(tx.Actor)); err != nil {
-		if IsNoRows(err) {
-			return kind.NotFoundError()
-		}
-		return fmt.Errorf("lock %s: %w", kind.Name, err)
-	}
-	tx.AdvanceClock(row.head())
-	return nil
 }
 
 // BumpVersion increments a row's version and sets its time in memory; SaveColumns

@@ -70,6 +70,37 @@ func TestLockedRowCannotBeLockedTwice(t *testing.T) {
 	}))
 }
 
+func TestQueuedLockSkipsARowThatAnotherHolds(t *testing.T) {
+	t.Parallel()
+	s, _ := openNotes(t)
+	row := newNote("acme")
+	insertNotes(t, s, row)
+	lock := func(caller actor.Actor, id uuid.UUID, do func(*store.Tx)) (locked bool) {
+		locked = true // as a rolled back attempt may have left it
+		read := new(noteRow)
+		err := s.InTxWithPrelude(t.Context(), caller, func(tx *store.Tx) { tx.QueueLock(read, id, &locked) }, func(_ context.Context, tx *store.Tx) error {
+			if locked {
+				require.Equal(t, row.ID, read.ID)
+				require.False(t, tx.Now.Before(read.UpdatedAt))
+			}
+			do(tx)
+			return nil
+		})
+		require.NoError(t, err)
+		return locked
+	}
+	nothing := func(*store.Tx) {}
+	require.True(t, lock(actor.System(), row.ID, func(*store.Tx) {
+		require.False(t, lock(actor.System(), row.ID, nothing), "it does not wait")
+	}))
+	require.True(t, lock(modeltest.Partner("acme"), row.ID, nothing))
+	require.False(t, lock(modeltest.Partner("globex"), row.ID, nothing), "the row of another partner")
+	require.False(t, lock(actor.System(), uuid.Max, nothing))
+	_, err := s.Pool.Exec(t.Context(), "update notes set updated_at = now() + interval '1 hour'")
+	require.NoError(t, err)
+	require.True(t, lock(actor.System(), row.ID, nothing), "a server's clock was ahead")
+}
+
 func TestLockBatchTakesAtMostItsSize(t *testing.T) {
 	t.Parallel()
 	s, _ := openNotes(t)

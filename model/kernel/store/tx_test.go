@@ -243,10 +243,10 @@ func TestPoliciesAreInsertedUnderTheBindLock(t *testing.T) {
 		return n
 	}
 	caller := modeltest.Partner("acme")
-	require.NoError(t, s.InBindTx(t.Context(), caller, func(ctx context.Context, first store.BindTx) error {
+	require.NoError(t, s.InBindTx(t.Context(), caller, func(*store.Tx) {}, func(ctx context.Context, first store.BindTx) error {
 		require.Equal(t, caller, first.Actor)
 		require.Equal(t, 1, holders())
-		return s.InBindTx(ctx, caller, func(context.Context, store.BindTx) error {
+		return s.InBindTx(ctx, caller, func(*store.Tx) {}, func(context.Context, store.BindTx) error {
 			require.Equal(t, 2, holders(), "no bind waits for another")
 			return nil
 		})

@@ -98,6 +98,32 @@ func TestMoratoriumRefusesQuoteAndBind(t *testing.T) {
 	require.Empty(t, modeltest.Must(b.Service.Capacity.ListMoratoria(t.Context(), b.Operator, false, store.PageRequest{})).Data)
 }
 
+// TestBindSeesACapacitySetWhileItWaitedForItsQuote sets a capacity while a bind waits for a
+// transaction that holds the quote.
+func TestBindSeesACapacitySetWhileItWaitedForItsQuote(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	bindAfter := func(change func()) error {
+		quote := b.Quote("quake-circle", nil)
+		holder := b.BlockQuotes()
+		bound := make(chan error, 1)
+		go func() {
+			_, err := b.Service.Policies.Bind(t.Context(), b.Acme, underwriting.BindRequest{QuoteID: quote.ID})
+			bound <- err
+		}()
+		holder.AwaitWaiter()
+		change()
+		holder.Release()
+		return <-bound
+	}
+	require.NoError(t, bindAfter(func() {}))
+	err := bindAfter(func() {
+		modeltest.Must(b.Service.Capacity.Set(t.Context(), b.Operator, capacity.Request{Product: "quake-circle", Currency: "USD", Amount: new(int64(1))}))
+	})
+	require.Equal(t, apperr.CodeCapacityExceeded, apperr.CodeOf(err))
+	require.Equal(t, 1, b.CountRows()["policies"])
+}
+
 func TestMoratoriumClosesBoxesThatItTouches(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -4,11 +4,8 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/jackc/pgx/v5"
-
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
-	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -16,26 +13,6 @@ import (
 // ActiveMoratoriumSQL is the condition for moratoria that are active at the SQL time now.
 func ActiveMoratoriumSQL(now string) string {
 	return "mo.lifted_at is null and mo.starts_at <= " + now + " and mo.ends_at > " + now
-}
-
-// QueueMoratoriumCheck rejects the policy that is being inserted when a moratorium closes
-// its peril and place for its start time. The check is sent with the insert.
-func QueueMoratoriumCheck(tx *store.Tx, cover trigger.Cover, starts time.Time) {
-	tx.Batch.Queue("select latitude, longitude, radius_km, station, ends_at, readings, reason from moratoria as mo where "+ActiveMoratoriumSQL("$1")+" and (kind is null or kind = $2)", tx.Now, cover.Trigger.Kind).
-		Query(func(rows pgx.Rows) error {
-			var all []MoratoriumRow
-			for rows.Next() {
-				var m MoratoriumRow
-				if err := rows.Scan(&m.Latitude, &m.Longitude, &m.RadiusKM, &m.Station, &m.EndsAt, &m.Readings, &m.Reason); err != nil {
-					return err
-				}
-				all = append(all, m)
-			}
-			if m := FindActiveMoratorium(all, cover, starts); m != nil {
-				return apperr.Fail(apperr.CodeMoratoriumActive, "No cover that starts before %s is sold at this place: %s", m.EndsAt.Format(time.RFC3339), m.Reason)
-			}
-			return rows.Err()
-		})
 }
 
 // FindActiveMoratorium returns the moratorium that closes a cover with the given start
