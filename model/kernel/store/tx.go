@@ -121,14 +121,20 @@ func (tx *Tx) QueueSelect(into any, text string, args ...any) {
 // rollbackTimeout bounds a rollback. A connection that takes longer is not reused.
 const rollbackTimeout = 2 * time.Second
 
-// rollback undoes uncommitted changes, even if the request's context is cancelled.
+// rollback undoes uncommitted changes, even if the request's context is cancelled. It asks
+// for the connection again: database/sql gives a connection back, and the pool closes it in
+// the background, when it refuses a statement because its context has ended. A use of
+// PgxConn at the same time would end the process (github.com/jackc/pgx/issues/2332).
 func (tx *Tx) rollback(ctx context.Context) {
-	if tx.PgxConn == nil || tx.PgxConn.PgConn().TxStatus() == 'I' {
-		return
-	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), rollbackTimeout)
 	defer cancel()
-	_, _ = tx.PgxConn.Exec(ctx, "rollback")
+	_ = tx.Raw(func(any) error {
+		if tx.PgxConn == nil || tx.PgxConn.PgConn().TxStatus() == 'I' {
+			return nil
+		}
+		_, err := tx.PgxConn.Exec(ctx, "rollback")
+		return err
+	})
 }
 
 // AdvanceClock moves the transaction's instant to a locked row's updated_at if that is

@@ -8,6 +8,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/dbconn"
@@ -93,6 +94,33 @@ func TestFailedTransactionLeavesItsConnectionUsable(t *testing.T) {
 	var free bool
 	require.NoError(t, s.Pool.QueryRow(t.Context(), "select pg_try_advisory_lock(14)").Scan(&free))
 	require.True(t, free, "locks of a cancelled transaction are released")
+}
+
+// TestConnectionIsNotUsedAfterItWasGivenBack lets database/sql give a connection back in the
+// middle of a transaction: the driver refuses a statement whose context has ended.
+func TestConnectionIsNotUsedAfterItWasGivenBack(t *testing.T) {
+	t.Parallel()
+	_, url := modeltest.Database(t, 1)
+	ended, status := make(chan struct{}), make(chan byte, 1)
+	db, err := store.Open(t.Context(), url, 1, func(config *pgxpool.Config) {
+		config.BeforeClose = func(conn *pgx.Conn) {
+			<-ended
+			status <- conn.PgConn().TxStatus()
+		}
+	})
+	require.NoError(t, err)
+	t.Cleanup(db.Close)
+	s, err := store.New(store.Config{DB: db, Queue: modeltest.Queue{}, Keys: modeltest.Keys()})
+	require.NoError(t, err)
+	cancelled, cancel := context.WithCancel(t.Context())
+	err = s.InTx(cancelled, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		cancel()
+		_, err := tx.NewRaw("select 1").Exec(ctx)
+		return err
+	})
+	require.Error(t, err)
+	close(ended)
+	require.Equal(t, byte('T'), <-status, "it was rolled back while the pool closed it")
 }
 
 // A deadlock is repeated with a new Tx, so that nothing of the first attempt is written twice.
