@@ -212,7 +212,7 @@ type quoteView struct {
 
 func (*quoteView) SelectJoined(q *bun.SelectQuery, _ func(string) bool) *bun.SelectQuery {
 	return q.ColumnExpr(store.BusinessNowSQL+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from (select ? from moratoria as mo where "+
-		capacity.ActiveMoratoriumSQL("("+store.TransactionNowSQL+")")+") as r) end as moratoria", QuotePriced, rowscan.GoColumnAliases(q.DB(), (*capacity.MoratoriumRow)(nil)))
+		capacity.ActiveMoratoriumSQL+") as r) end as moratoria", QuotePriced, rowscan.GoColumnAliases(q.DB(), (*capacity.MoratoriumRow)(nil)))
 }
 
 var quotes = &store.Collection[quoteView, wire.Quote]{

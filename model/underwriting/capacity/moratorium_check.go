@@ -1,7 +1,6 @@
 package capacity
 
 import (
-	"fmt"
 	"time"
 
 	"parapet/model/hazard"
@@ -10,10 +9,9 @@ import (
 	"parapet/model/wire"
 )
 
-// ActiveMoratoriumSQL is the condition for moratoria that are active at the SQL time now.
-func ActiveMoratoriumSQL(now string) string {
-	return "mo.lifted_at is null and mo.starts_at <= " + now + " and mo.ends_at > " + now
-}
+// ActiveMoratoriumSQL is the condition for moratoria that are active at the start of the
+// transaction.
+const ActiveMoratoriumSQL = "mo.lifted_at is null and mo.starts_at <= (" + store.TransactionNowSQL + ") and mo.ends_at > (" + store.TransactionNowSQL + ")"
 
 // FindActiveMoratorium returns the moratorium that closes a cover with the given start
 // time, the one that ends last if there are several; nil when the cover can be bound.
@@ -60,5 +58,5 @@ func isWithinRadius(latitude, longitude, radiusKM float64, place trigger.Place) 
 
 // QueueMoratoria queues a query for the active moratoria; the next flush reads them.
 func QueueMoratoria(tx *store.Tx, into *[]MoratoriumRow) {
-	tx.QueueSelect(into, fmt.Sprintf("%s where %s", tx.Store.SelectStatement((*MoratoriumRow)(nil)), ActiveMoratoriumSQL("("+store.TransactionNowSQL+")")))
+	tx.QueueSelect(into, tx.Store.SelectStatement((*MoratoriumRow)(nil))+" where "+ActiveMoratoriumSQL)
 }
