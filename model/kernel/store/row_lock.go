@@ -25,8 +25,8 @@ func (tx *Tx) LockRow(ctx context.Context, row interface{ head() *RowHeader }, i
 	return nil
 }
 
-// QueueLock queues LockRow for a row that nobody else holds. The next flush sets locked;
-// if it is false, call LockRow, which waits for the holder or returns not_found.
+// QueueLock queues LockRow for a row that no other transaction holds. The next flush sets
+// locked; if it is false, call LockRow, which waits for the holder or returns not_found.
 func (tx *Tx) QueueLock(row interface{ head() *RowHeader }, id uuid.UUID, locked *bool) {
 	text := tx.lockStatement(row, "NO KEY UPDATE SKIP LOCKED")
 	tx.Batch.Queue(text, id, TenantArg(tx.Actor)).Query(func(rows pgx.Rows) error {
