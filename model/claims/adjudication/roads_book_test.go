@@ -25,8 +25,9 @@ type generator struct {
 	*testing.T
 	*rand.Rand
 
-	book *modeltest.Bundle
-	now  time.Time // on the clock of the copies
+	book             *modeltest.Bundle
+	now              time.Time // on the clock of the copies
+	measuredVersions int       // published versions of quake-circle with several sources
 }
 
 // pick returns one of several values.
@@ -94,11 +95,15 @@ func (g *generator) season() time.Time {
 
 // bindBook binds n random policies of two partners. Some have a payout method, some have
 // used a part of their limit, some are cancelled, some end, and some begin later. The
-// clock is then in the season of heat.
+// clock is then in the season of heat. From a third of the policies on, several sources
+// measure earthquakes, by rules that change.
 func (g *generator) bindBook(n int) {
 	g.Helper()
 	g.now = g.book.Now()
 	for i := range n {
+		if i%len(shippedProducts) == 0 && i >= n/3 && g.measuredVersions < 20 {
+			g.publishMeasured()
+		}
 		caller := pick(g, g.book.Acme, g.book.Acme, g.book.Globex)
 		as := g.book.ActingAs(caller)
 		policy := g.bind(caller, shippedProducts[i%len(shippedProducts)])
@@ -136,6 +141,15 @@ func (g *generator) bind(caller actor.Actor, product string) *wire.Policy {
 	}
 	require.FailNow(g, "no cover is insurable", "%s", product)
 	return nil
+}
+
+// publishMeasured publishes a version of quake-circle that three sources decide by a
+// random rule.
+func (g *generator) publishMeasured() {
+	g.Helper()
+	g.measuredVersions++
+	rule := pick(g, "{kind: first_of}", twoAgree, "{kind: worst_of}", "{kind: best_of}")
+	g.book.PublishMeasured("quake-circle", threeSources(rule, pick(g, "next_rank", "operator", "none")), 1000+g.measuredVersions)
 }
 
 // useLimit makes an operator approve a claim for a part of the limit.

@@ -24,6 +24,7 @@ func (g *generator) events(n int) (steps []hazardStep) {
 	var running [][]hazardStep
 	for i := range n {
 		running = append(running, g.quake(i, false), g.quake(i, true), g.spell(i), g.dryMonth(i), g.hotSeason(i))
+		running = append(running, g.agencies(i)...)
 	}
 	for len(running) > 0 {
 		at := g.IntN(len(running))
@@ -69,6 +70,26 @@ func (g *generator) quake(i int, twin bool) (steps []hazardStep) {
 		steps = append(steps, hazardStep{peril: "earthquake", readings: []wire.ObservationInput{modeltest.NewRetraction(id)}})
 	}
 	return steps
+}
+
+// agencies returns the reports of several sources about one earthquake, each with its own
+// id, time, place and magnitude. One of them is sometimes missing.
+func (g *generator) agencies(i int) (reports [][]hazardStep) {
+	at := g.now.Add(-time.Duration(1+g.IntN(40)) * time.Hour)
+	for n, source := range []string{"usgs", "emsc", "jma"} {
+		if g.IntN(5) == 0 {
+			continue
+		}
+		where := hazard.Point{Latitude: g.near(modeltest.Epicentre.Latitude, 0.1), Longitude: g.near(modeltest.Epicentre.Longitude, 0.1)}
+		var steps []hazardStep
+		for _, stage := range g.stages() {
+			in := modeltest.Quake(fmt.Sprintf("agencies%d%s", i, source), at.Add(time.Duration(n)*2*time.Second), where, pick(g, "5.9", "6.1", "6.3", "6.4", "6.8", "7.1"))
+			in.Source, in.Stage = source, stage
+			steps = append(steps, hazardStep{peril: "earthquake", readings: []wire.ObservationInput{in}})
+		}
+		reports = append(reports, steps)
+	}
+	return reports
 }
 
 // storm returns the fixes of a storm past Miami, which moves the clock. Some fixes are
