@@ -168,7 +168,7 @@ func (w *errorFixture) tokenErrors() []errorRow {
 		return w.sender("acme", "GET", "/quotes", "", "Authorization: "+token)
 	}
 	return []errorRow{
-		{status: 401, code: apperr.CodeTokenMissing, send: read(""), headers: invalid},
+		{status: 401, code: apperr.CodeTokenMissing, send: read(""), headers: map[string]string{"WWW-Authenticate": `^Bearer resource_metadata="http://[^"]+"$`}},
 		{status: 401, code: apperr.CodeTokenInvalid, send: read("Bearer forged"), headers: invalid},
 		{status: 401, code: apperr.CodeTokenExpired, send: read("Bearer " + w.expiredToken), headers: invalid},
 		{

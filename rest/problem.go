@@ -97,8 +97,9 @@ func (c *requestContext) newProblem(e *apperr.Error) problem {
 func (c *requestContext) setChallenge(e *apperr.Error, metadata string) {
 	var says string
 	switch e.Code { //nolint:exhaustive // the codes of token errors
-	case apperr.CodeTokenMissing, apperr.CodeTokenInvalid, apperr.CodeTokenExpired:
-		says = `error="invalid_token"` // the contract uses it for all three
+	case apperr.CodeTokenMissing: // RFC 6750 section 3.1: no error code where there is no token
+	case apperr.CodeTokenInvalid, apperr.CodeTokenExpired:
+		says = `error="invalid_token"`
 	case apperr.CodeInsufficientScope:
 		says = `error="insufficient_scope"`
 		if scope, ok := e.Extra["scope"].(string); ok {
@@ -109,5 +110,8 @@ func (c *requestContext) setChallenge(e *apperr.Error, metadata string) {
 	default:
 		return
 	}
-	c.Header().Set("WWW-Authenticate", "Bearer "+says+`, resource_metadata="`+metadata+`"`)
+	if says != "" {
+		says += ", "
+	}
+	c.Header().Set("WWW-Authenticate", "Bearer "+says+`resource_metadata="`+metadata+`"`)
 }

@@ -115,7 +115,7 @@ func TestRequestsAreRejectedBeforeTheDomain(t *testing.T) {
 		code   apperr.Code
 		header string // "Name: value" of the response
 	}{
-		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, apperr.CodeTokenMissing, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
+		"no token":          {request{"GET", "/v1/quotes/x", "", []string{"Authorization: "}}, 401, apperr.CodeTokenMissing, `Www-Authenticate: Bearer ` + strings.TrimPrefix(metadata, ", ")},
 		"token before body": {request{"POST", "/v1/quotes", "{", []string{"Authorization: Bearer other"}}, 401, apperr.CodeTokenInvalid, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
 		"expired":           {request{"GET", "/v1/quotes/x", "", []string{"Authorization: Bearer expired"}}, 401, apperr.CodeTokenExpired, `Www-Authenticate: Bearer error="invalid_token"` + metadata},
 		"scope":             {request{"POST", "/v1/quotes", quote, []string{"Authorization: Bearer unscoped"}}, 403, apperr.CodeInsufficientScope, `Www-Authenticate: Bearer error="insufficient_scope", scope="quotes:write"` + metadata},
