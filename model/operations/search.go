@@ -68,10 +68,8 @@ var searchables = []searchable{
 // own records only. An operator's search is recorded in the audit log; its results are in
 // order of partner. Errors: parameter_invalid.
 func (s *Service) Search(ctx context.Context, caller actor.Actor, text string) ([]SearchResult, error) {
-	if caller.Kind != actor.KindPartner {
-		if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
-			return nil, err
-		}
+	if err := s.Authorize(ctx, caller, searchScope(caller)); err != nil {
+		return nil, err
 	}
 	if text = strings.TrimSpace(text); text == "" || len(text) > maxSearchText || !audit.IsStorableText(text) {
 		return nil, apperr.InvalidParameter("text", fmt.Sprintf("Use 1 to %d bytes: an id, its first %d characters or more, or a reference.", maxSearchText, minSearchPrefix))
@@ -104,6 +102,18 @@ func (s *Service) Search(ctx context.Context, caller actor.Actor, text string) (
 		results[i] = SearchResult{resource.FormatID(row.ID), resource.Name, row.Partner, row.Match}
 	}
 	return results, nil
+}
+
+// searchScope returns the scope that a search needs: the operator's, or any that a partner
+// has, because each kind of record has its own.
+func searchScope(caller actor.Actor) actor.Scope {
+	switch {
+	case caller.Kind != actor.KindPartner:
+		return actor.ScopeOperator
+	case len(caller.Scopes) > 0:
+		return caller.Scopes[0]
+	}
+	return actor.ScopePoliciesRead
 }
 
 // searchParts returns a query for each kind of record and way to match that the caller may

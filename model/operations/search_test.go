@@ -11,6 +11,7 @@ import (
 	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
 	"parapet/model/operations"
+	"parapet/model/partners"
 )
 
 // searched returns what a search finds, as object and way to match.
@@ -62,6 +63,15 @@ func TestSearchFindsRecordsByIDsAndReferences(t *testing.T) {
 	require.Equal(t, "bank-1", *lines[0].Reason)
 }
 
+func TestDisabledPartnerCannotSearch(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	_, err := b.Service.Partners.Disable(t.Context(), b.Operator, partners.StatusRequest{Slug: "acme", Reason: "The contract ended."})
+	require.NoError(t, err)
+	_, err = b.Service.Operations.Search(t.Context(), b.Acme, "x")
+	require.Equal(t, apperr.CodePartnerDisabled, apperr.CodeOf(err))
+}
+
 func TestSearchRefusesWrongTexts(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
@@ -72,5 +82,9 @@ func TestSearchRefusesWrongTexts(t *testing.T) {
 	_, err := b.Service.Operations.Search(t.Context(), b.Source, "x")
 	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
 	require.Empty(t, searched(t, b, b.Acme, strings.Repeat("x", 255)))
+	scopeless := b.Acme
+	scopeless.Scopes = nil
+	_, err = b.Service.Operations.Search(t.Context(), scopeless, "x")
+	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
 	require.Equal(t, 100, operations.MaxSearchResults)
 }
