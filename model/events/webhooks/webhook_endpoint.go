@@ -104,7 +104,12 @@ func (s *Service) CreateEndpoint(ctx context.Context, caller actor.Actor, in End
 		endpoint.Secret = &secret
 		return tx.StoreResponseSealed(store.StatusCreated, endpoint)
 	})
-	return endpoint, err
+	return endpoint, s.addReferenceHolder(ctx, caller, err, in)
+}
+
+// addReferenceHolder adds the endpoint that has the reference to the error reference_taken.
+func (s *Service) addReferenceHolder(ctx context.Context, caller actor.Actor, err error, in EndpointRequest) error {
+	return s.AddReferenceHolder(ctx, caller, err, store.ResourceEndpoint, (*EndpointRow)(nil), in.PartnerReference)
 }
 
 // newSecret sets a new sealed secret of an endpoint, and returns it in clear.
@@ -156,7 +161,7 @@ func (s *Service) ChangeEndpoint(ctx context.Context, caller actor.Actor, id str
 	if err := v.Err(); err != nil {
 		return nil, err
 	}
-	return s.changeEndpoint(ctx, caller, id, func(ctx context.Context, tx *store.Tx, row *EndpointRow) (*wire.WebhookEndpoint, error) {
+	endpoint, err := s.changeEndpoint(ctx, caller, id, func(ctx context.Context, tx *store.Tx, row *EndpointRow) (*wire.WebhookEndpoint, error) {
 		former := row.URL
 		columns := row.applyRequest(in)
 		whole := apperr.NewValidator(ctx)
@@ -183,6 +188,7 @@ func (s *Service) ChangeEndpoint(ctx context.Context, caller actor.Actor, id str
 		err := tx.SaveColumns(ctx, row, columns...)
 		return row.ToRecord(), err
 	})
+	return endpoint, s.addReferenceHolder(ctx, caller, err, in)
 }
 
 // resetEndpointProgress clears failures and probe of the former address and invalidates

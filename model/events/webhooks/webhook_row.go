@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -92,22 +93,28 @@ func (r *EndpointRow) ToRecord() *wire.WebhookEndpoint {
 
 // applyRequest changes a row in memory and returns the changed columns.
 func (r *EndpointRow) applyRequest(in EndpointRequest) (columns []string) {
-	if in.URL != nil {
+	if in.URL != nil && *in.URL != r.URL {
 		r.URL, columns = *in.URL, append(columns, "url")
 	}
-	if in.EventTypes != nil {
+	if in.EventTypes != nil && !slices.Equal(in.EventTypes, r.EventTypes) {
 		r.EventTypes, columns = in.EventTypes, append(columns, "event_types")
 	}
-	if in.Ordered != nil {
+	if in.Ordered != nil && *in.Ordered != r.Ordered {
 		r.Ordered, columns = *in.Ordered, append(columns, "ordered")
 	}
-	if in.PartnerReference != nil || in.ClearReference {
+	if (in.PartnerReference != nil || in.ClearReference) && !equalReferences(in.PartnerReference, r.PartnerReference) {
 		r.PartnerReference, columns = in.PartnerReference, append(columns, "partner_reference")
 	}
 	if in.Metadata != nil || in.MergeMetadata != nil {
-		r.Metadata, columns = mergeMetadata(r.Metadata, in), append(columns, "metadata")
+		if becomes := mergeMetadata(r.Metadata, in); !maps.Equal(becomes, r.Metadata) {
+			r.Metadata, columns = becomes, append(columns, "metadata")
+		}
 	}
 	return columns
+}
+
+func equalReferences(a, b *string) bool {
+	return (a == nil) == (b == nil) && (a == nil || *a == *b)
 }
 
 // mergeMetadata returns an endpoint's metadata after a change.
