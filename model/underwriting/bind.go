@@ -14,6 +14,7 @@ import (
 	"parapet/model/ledger"
 	"parapet/model/money"
 	"parapet/model/quoting"
+	"parapet/model/quoting/catalog"
 	"parapet/model/quoting/pricing"
 	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
@@ -50,7 +51,7 @@ func (s *Service) Bind(ctx context.Context, caller actor.Actor, in BindRequest) 
 		if err := read.lock(ctx, u.Tx, id); err != nil {
 			return err
 		}
-		if err := checkBindable(u.Tx, read.quote); err != nil {
+		if err := checkBindable(ctx, u.Tx, read.quote); err != nil {
 			return err
 		}
 		row, err := insertPolicy(ctx, u, &read, in)
@@ -94,7 +95,7 @@ func (r *bindRead) lock(ctx context.Context, tx *store.Tx, id uuid.UUID) error {
 	return tx.Flush(ctx)
 }
 
-func checkBindable(tx *store.Tx, quote *quoting.QuoteRow) error {
+func checkBindable(ctx context.Context, tx *store.Tx, quote *quoting.QuoteRow) error {
 	starts := quote.Cover.StartsAt
 	switch {
 	case quote.Status == quoting.QuoteBound:
@@ -105,9 +106,26 @@ func checkBindable(tx *store.Tx, quote *quoting.QuoteRow) error {
 		return apperr.Fail(apperr.CodeQuoteExpired, "This quote expired at %s; ask for a new one.", quote.ExpiresAt.Format(time.RFC3339))
 	case starts != nil && starts.Before(tx.Now):
 		return apperr.Fail(apperr.CodeQuoteExpired, "Cover was to start at %s, which has passed; ask for a new quote.", starts.Format(time.RFC3339))
+	case starts == nil && !quote.Basis.IsPricedFor(tx.Now):
+		return checkPriceToday(ctx, tx, quote)
 	default:
 		return nil
 	}
+}
+
+// checkPriceToday returns quote_expired if cover that starts now costs more than the quote
+// says, or is not sold: the quote priced the season of an earlier day.
+func checkPriceToday(ctx context.Context, tx *store.Tx, quote *quoting.QuoteRow) error {
+	history, err := catalog.LoadHistoryOf(ctx, tx.Store, quote.Basis.DatasetDigest)
+	if err != nil {
+		return err
+	}
+	today, _, _, err := pricing.Reprice(quote.Cover, quote.Basis, history, tx.Now)
+	if err == nil && today.Premium.Amount <= quote.PremiumAmount {
+		return nil
+	}
+	return apperr.Fail(apperr.CodeQuoteExpired, "This price is for cover that starts on %s (UTC), and cover that starts today costs more or is not sold; ask for a new quote. A quote with starts_at keeps its price.",
+		quote.CreatedAt.UTC().Format(time.DateOnly)).WithCause(err)
 }
 
 // insertPolicy queues the insert of a quote's policy, after the rules that may forbid it.

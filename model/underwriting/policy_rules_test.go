@@ -90,7 +90,7 @@ func TestQuoteIsBoundOnceBeforeItExpiresAndBegins(t *testing.T) {
 	check := func(change func(*quoting.QuoteRow)) *apperr.Error {
 		quote := &quoting.QuoteRow{Status: quoting.QuotePriced, ExpiresAt: boundAt.Add(time.Microsecond)}
 		change(quote)
-		err := checkBindable(tx, quote)
+		err := checkBindable(t.Context(), tx, quote)
 		if err == nil {
 			return nil
 		}

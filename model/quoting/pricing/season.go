@@ -70,6 +70,12 @@ func (s *seasonWindow) contains(t time.Time) bool {
 // monthDay returns a number that orders the days of a year: month × 100 + day.
 func monthDay(t time.Time) int { return int(t.Month())*100 + t.Day() }
 
+// IsPricedFor reports whether the price holds for cover that starts at a time: it depends on
+// the date, unless the term is a year.
+func (b *Basis) IsPricedFor(start time.Time) bool {
+	return b.Season == nil || b.Season.From == start.UTC().Format("01-02")
+}
+
 // toBasis returns the season as the basis shows it.
 func (s *seasonWindow) toBasis() *Season {
 	if s == nil {
