@@ -17,12 +17,12 @@ func TestChecksAreRarerWhileALargeEventIsDecided(t *testing.T) {
 		wait  time.Duration
 		found int
 	}{
-		"at once":                {wait: 0, found: 0},
-		"before the delay":       {wait: 2 * time.Minute, found: 0}, // real time passes too
-		"after the delay":        {wait: 181 * time.Second, found: 1},
-		"a smaller event":        {slice: "candidates = 9999", found: 1},
-		"a decided event":        {slice: "done_at = now()", found: 1},
-		"a slice that failed":    {slice: "attempts = 1", found: 1},
+		"at once":             {wait: 0, found: 0},
+		"before the delay":    {wait: 2 * time.Minute, found: 0}, // real time passes too
+		"after the delay":     {wait: 181 * time.Second, found: 1},
+		"a smaller event":     {slice: "candidates = 9999", found: 1},
+		"a decided event":     {slice: "done_at = now()", found: 1},
+		"a slice that failed": {slice: "attempts = 1", found: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -51,7 +51,7 @@ func Burn(c trigger.Cover, par Parameters, h *hazard.History, asOf time.Time) (P
 	price, err := b.computePremium(par, c.Limit)
 	var uninsurable *UninsurableError
 	if errors.As(err, &uninsurable) {
-		uninsurable.Remedy, uninsurable.Cheaper = run.findRemedy(par, h, start, asOf, uninsurable), par.cheaper(&c)
+		uninsurable.Remedy, uninsurable.Cheaper = run.findRemedy(par, h, start, asOf, uninsurable), par.cheaper(&c, start)
 	}
 	return price, run.buildBasis(b, par), run.replay.paidEvents, err
 }

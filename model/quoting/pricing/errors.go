@@ -45,10 +45,14 @@ func (e *UninsurableError) Suggestion() string {
 }
 
 // cheaper lists the context members that lower the price of the cover.
-func (par Parameters) cheaper(c *trigger.Cover) (words []string) {
+func (par Parameters) cheaper(c *trigger.Cover, start time.Time) (words []string) {
 	beyond := "higher"
 	if c.Trigger.Direction == trigger.AtMost {
 		beyond = "lower"
+	}
+	isAtBound := map[string]bool{
+		"days":    c.Trigger.Days == 1,
+		"exhaust": c.Trigger.Direction == trigger.AtMost && c.Payout.Exhaust != nil && c.Payout.Exhaust.IsZero(),
 	}
 	ways := []struct{ member, words string }{
 		{"location", "another location"},
@@ -61,12 +65,13 @@ func (par Parameters) cheaper(c *trigger.Cover) (words []string) {
 		{"exhaust", "a " + beyond + " exhaust"},
 		{"days", "fewer days"},
 	}
-	if c.Trigger.Calendar == trigger.Dekad && c.Trigger.Direction == trigger.AtMost {
+	end, err := trigger.AddDuration(start, c.Term)
+	if c.Trigger.Calendar == trigger.Dekad && c.Trigger.Direction == trigger.AtMost && err == nil && holdsWhole(trigger.Month, c.PayableFrom(start), end) {
 		ways = append(ways, struct{ member, words string }{"calendar", "months instead of dekads"})
 	}
 	isBox := c.Place.Kind == trigger.InBox
 	ways = slices.DeleteFunc(ways, func(way struct{ member, words string }) bool {
-		return isBox && (way.member == "location" || way.member == "radius_km") || !isBox && way.member == "box"
+		return isAtBound[way.member] || isBox && (way.member == "location" || way.member == "radius_km") || !isBox && way.member == "box"
 	})
 	for _, way := range ways {
 		if par.chooses(way.member) {
@@ -118,10 +123,15 @@ func checkTermPriceable(c trigger.Cover, start time.Time) error {
 		return nil
 	}
 	calendar := definition.Calendar()
-	first := calendar.FirstFrom(c.PayableFrom(start))
-	if calendar.FirstFrom(first.AddDate(0, 0, 1)).After(end) {
+	if !holdsWhole(calendar, c.PayableFrom(start), end) {
 		return &UnpriceableError{"term", fmt.Sprintf("must hold a whole %s after the waiting period, which ends at %s",
 			calendar, c.PayableFrom(start).UTC().Format(time.RFC3339))}
 	}
 	return nil
+}
+
+// holdsWhole reports whether a whole period of the calendar lies between two times.
+func holdsWhole(calendar trigger.Calendar, from, to time.Time) bool {
+	first := calendar.FirstFrom(from)
+	return !calendar.FirstFrom(first.AddDate(0, 0, 1)).After(to)
 }

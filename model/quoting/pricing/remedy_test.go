@@ -99,7 +99,7 @@ func TestRefusalNamesWhatLowersThePrice(t *testing.T) {
 		"quake-circle":   {[]string{"location", "radius_km", "steps", "term"}, "", "another location or a smaller radius_km or higher thresholds"},
 		"cyclone-circle": {[]string{"location", "radius_km"}, "", "another location or a smaller radius_km"},
 		"rain-excess":    {[]string{"station", "days", "attach", "exhaust"}, "", "another station or a higher attach or a higher exhaust or fewer days"},
-		"rain-deficit":   {[]string{"station", "calendar", "attach", "exhaust"}, trigger.Dekad, "another station or a lower attach or a lower exhaust or months instead of dekads"},
+		"rain-deficit":   {[]string{"station", "calendar", "attach", "exhaust"}, trigger.Dekad, "another station or a lower attach or months instead of dekads"},
 	} {
 		t.Run(key, func(t *testing.T) {
 			t.Parallel()
@@ -121,6 +121,35 @@ func TestRefusalNamesWhatLowersThePrice(t *testing.T) {
 			dear.Remedy, dear.Cheaper = &pricing.Remedy{Term: "P30D"}, []string{"a lower attach"}
 			require.Equal(t, "a term of P30D would do; to lower the price otherwise, choose a lower attach", dear.Suggestion())
 			require.Contains(t, fmt.Sprint(dear), dear.Suggestion())
+		})
+	}
+}
+
+// TestRefusalNamesNothingThatIsAtItsBound refuses covers that cannot take some of the ways.
+func TestRefusalNamesNothingThatIsAtItsBound(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		product string
+		members []string
+		change  func(*trigger.Cover)
+		want    string
+	}{
+		"one day":         {"rain-excess", []string{"station", "days"}, func(c *trigger.Cover) { c.Trigger.Days = 1 }, "another station"},
+		"two days":        {"rain-excess", []string{"station", "days"}, func(c *trigger.Cover) { c.Trigger.Days = 2 }, "another station or fewer days"},
+		"no rain":         {"rain-deficit", []string{"station", "exhaust"}, func(c *trigger.Cover) { c.Payout.Exhaust = new(decimal.Zero) }, "another station"},
+		"some rain":       {"rain-deficit", []string{"station", "exhaust"}, func(c *trigger.Cover) { c.Payout.Exhaust = new(decimal.NewFromInt(1)) }, "another station or a lower exhaust"},
+		"no whole month":  {"rain-deficit", []string{"station", "calendar"}, func(c *trigger.Cover) { c.Trigger.Calendar, c.Term = trigger.Dekad, "P27D" }, "another station"},
+		"one whole month": {"rain-deficit", []string{"station", "calendar"}, func(c *trigger.Cover) { c.Trigger.Calendar, c.Term = trigger.Dekad, "P70D" }, "another station or months instead of dekads"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			c, par := isOffered(t, test.product)
+			test.change(&c)
+			par.MaximumRateOnLine, par.Members = decimal.New(1, -9), test.members
+			_, _, _, err := pricing.Burn(c, par, hazard.Shipped(), asOf)
+			var dear *pricing.UninsurableError
+			require.ErrorAs(t, err, &dear)
+			require.Equal(t, "to lower the price, choose "+test.want, dear.Suggestion())
 		})
 	}
 }
