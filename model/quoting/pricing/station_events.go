@@ -68,16 +68,17 @@ func (s *stationEvent) mayPay(direction trigger.Direction, mildest decimal.Decim
 	return s.largest.GreaterThanOrEqual(mildest)
 }
 
-// bestDetermination returns the best determination of an event in spans.
-func (s *stationEvent) bestDetermination(c *trigger.Cover, spans []span) (best trigger.Determination) {
+// paidIn returns the determinations of an event in spans, if it pays there. An event that
+// has days at the end of one span and at the beginning of the next pays in both: a live
+// cover meets the season or spell at its beginning and another one at its end.
+func (s *stationEvent) paidIn(c *trigger.Cover, spans []span) (paid []trigger.Determination) {
 	o := trigger.Occurrence{Stage: trigger.Final, AtStation: &s.StationOccurrence}
 	for i := range spans {
-		d := trigger.Evaluate(*c, spans[i].Period, spans[i].payableFrom, o)
-		if d.Met && (!best.Met || d.Factor.GreaterThan(best.Factor)) {
-			best = d
+		if d := trigger.Evaluate(*c, spans[i].Period, spans[i].payableFrom, o); d.Met {
+			paid = append(paid, d)
 		}
 	}
-	return best
+	return paid
 }
 
 // isInSeason reports whether a day of the event, or a whole month or dekad, lies in one of
@@ -114,10 +115,11 @@ func (w *eventWeigher) weighStation(h *hazard.History) {
 		if !s.isInSeason(own) || !s.mayPay(w.cover.Trigger.Direction, mildest) {
 			continue
 		}
-		d := s.bestDetermination(&w.cover, own)
-		if event, counts := newWeighedEvent(singleMoments(d.Factor, certainProbability)); d.Met && counts {
-			event.ID, event.OccurredAt, event.Year, event.spell = s.eventID, d.OccurredAt, s.First.Year(), s
-			w.events, w.paid = append(w.events, event), append(w.paid, d)
+		for _, d := range s.paidIn(&w.cover, own) {
+			if event, counts := newWeighedEvent(singleMoments(d.Factor, certainProbability)); counts {
+				event.ID, event.OccurredAt, event.Year, event.spell = s.eventID, d.OccurredAt, s.First.Year(), s
+				w.events, w.paid = append(w.events, event), append(w.paid, d)
+			}
 		}
 	}
 }

@@ -92,10 +92,12 @@ func (w *eventWeigher) again(e *WeighedEvent, s *seasonWindow) moments {
 	if e.spell == nil || e.spell.Definition.Calendar() != "" {
 		return moments{}
 	}
-	if d := e.spell.bestDetermination(&w.cover, s.spans(&w.cover, e.spell.First, e.spell.next).all); d.Met {
-		return singleMoments(d.Factor, certainProbability)
+	var sum moments
+	for _, d := range e.spell.paidIn(&w.cover, s.spans(&w.cover, e.spell.First, e.spell.next).all) {
+		m := singleMoments(d.Factor, certainProbability)
+		sum = moments{sum.mean + m.mean, sum.square + m.square, sum.paying + m.paying}
 	}
-	return moments{}
+	return sum
 }
 
 // position is the position of an event relative to a season.
