@@ -37,6 +37,7 @@ func TestEventFeedFilters(t *testing.T) {
 		"?types=quote.bound,policy.activated":                   {"quote.bound", "policy.activated"},
 		"?after_sequence=" + strconv.Itoa(len(all)-1):           {all[len(all)-1].Type},
 		"?after_sequence=" + strconv.Itoa(len(all)) + "&wait=0": {},
+		"?after_sequence=9223372036854775807":                   {},
 	} {
 		found := []string{}
 		for _, event := range decodeRecord[wire.List[wire.Event]](t, h.get(t, "/v1/events"+query)).Data {

@@ -1,6 +1,8 @@
 package rest
 
 import (
+	"fmt"
+	"math"
 	"net/url"
 	"regexp"
 	"slices"
@@ -117,7 +119,7 @@ func (q *query) listParam(name string) []string {
 
 var (
 	listItemPattern = regexp.MustCompile(`^[A-Za-z0-9_.-]{1,64}$`)
-	integerPattern  = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})$`)
+	integerPattern  = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 )
 
 // integerParam reads an integer parameter, 0 without one.
@@ -125,12 +127,13 @@ func (q *query) integerParam(name string) int64 {
 	if !q.Has(name) {
 		return 0
 	}
-	if text := q.Get(name); integerPattern.MatchString(text) {
-		number, _ := strconv.ParseInt(text, 10, 64)
-		return number
+	text := q.Get(name)
+	number, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || !integerPattern.MatchString(text) {
+		q.addFault(name, "value", fmt.Sprintf("Use a whole number from 0 to %d, in plain digits.", int64(math.MaxInt64)))
+		return 0
 	}
-	q.addFault(name, "value", "Use a whole number of 0 or more, in plain digits.")
-	return 0
+	return number
 }
 
 // timeParam reads a time parameter, nil without one.

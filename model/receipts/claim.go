@@ -35,7 +35,7 @@ func (s *Service) Claim(ctx context.Context, caller actor.Actor, id string, part
 	case len(decisions) == 0:
 		return nil, apperr.Fail(apperr.CodeStateConflict, "The claim is %s: it has a receipt once it is approved or declined.", row.Status)
 	case part != nil && (*part < 1 || *part > len(decisions)):
-		return nil, apperr.Fail(apperr.CodeParameterInvalid, "The claim has no part %d: use a number from 1 to %d.", *part, len(decisions))
+		return nil, apperr.InvalidParameter("part", fmt.Sprintf("The claim has no part %d: use a number from 1 to %d.", *part, len(decisions)))
 	case part != nil:
 		decisions = decisions[:*part]
 	}

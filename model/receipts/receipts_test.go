@@ -97,7 +97,9 @@ func TestClaimReceiptCarriesTheHashOfTheChain(t *testing.T) {
 	require.Equal(t, apperr.CodeNotFound, modeltest.DomainError(t, err).Code)
 	for _, n := range []int{0, 2} {
 		_, err = b.Service.Receipts.Claim(t.Context(), b.Acme, claim.ID, &n)
-		require.Equal(t, apperr.CodeParameterInvalid, modeltest.DomainError(t, err).Code)
+		refused := modeltest.DomainError(t, err)
+		require.Equal(t, apperr.CodeParameterInvalid, refused.Code)
+		require.Equal(t, "/part", refused.Fields[0].Pointer)
 	}
 }
 
