@@ -172,8 +172,8 @@ func addApproval(ctx context.Context, tx *store.Tx, row *claims.PayoutRow, metho
 
 // loadApprovals reads the approvals of exactly this payout to this method.
 func loadApprovals(ctx context.Context, tx *store.Tx, row *claims.PayoutRow, method *PayoutMethodRow) (given []approvalRow, err error) {
-	if row.Version == 1 && row.CreatedAt.Equal(tx.Now) {
-		return nil, nil // the payout is being created
+	if isNew(tx, row) {
+		return nil, nil
 	}
 	err = tx.NewSelect().Model(&given).Where("pa.payout_id = ?", row.ID).Where("pa.partner = ?", row.Partner).Where("pa.digest = ?", ApprovalDigest(row, method)).Scan(ctx)
 	if err != nil {

@@ -51,7 +51,33 @@ func ReportPaidTwice(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, 
 	if n, err := done.RowsAffected(); err != nil || n == 0 {
 		return err
 	}
-	return HoldForCompliance(ctx, tx, claim, payout, "The payout is held: the claim's event was already paid by another claim.")
+	return HoldForCompliance(ctx, tx, claim, payout, DuplicateHeldSentence)
+}
+
+// DuplicateHeldSentence is the timeline sentence of a payout held for a double payment.
+const DuplicateHeldSentence = "The payout is held: the claim's event was already paid by another claim."
+
+// DuplicatesSQL selects the parts of claims that are not sent while an exception fi of kind
+// paid_twice is open: the part of its payout, and that of the payout which it repeats if its
+// own has left or may have. Payouts that replace each other are the same part. A condition
+// follows.
+const DuplicatesSQL = `select part.claim_id, part.installment from payouts duplicate
+	join reconciliation_exceptions fi on fi.payout_id = duplicate.id and fi.partner = duplicate.partner and fi.kind = 'paid_twice' and fi.closed_at is null
+	join payouts part on part.partner = duplicate.partner and part.id = any(array[duplicate.id, case when duplicate.settled_externally
+		or duplicate.status in ('releasing', 'reconciling', 'released', 'reconciled') or duplicate.blocked_reason = 'rail_mismatch' then fi.related_payout_id end])
+	where `
+
+// isDuplicate reports whether the payout is of such a part. The first payout of a new part
+// is not.
+func isDuplicate(ctx context.Context, tx *store.Tx, row *claims.PayoutRow) (duplicate bool, err error) {
+	if isNew(tx, row) && row.ReplacesPayoutID == nil {
+		return false, nil
+	}
+	err = tx.NewRaw("select exists ("+DuplicatesSQL+"duplicate.policy_id = ? and part.claim_id = ? and part.installment = ?)", row.PolicyID, row.ClaimID, row.Installment).Scan(ctx, &duplicate)
+	if err != nil {
+		return false, fmt.Errorf("read double payments: %w", err)
+	}
+	return duplicate, nil
 }
 
 // HoldForCompliance holds a payout that was not sent and saves it. A payout that is at

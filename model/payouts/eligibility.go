@@ -31,12 +31,16 @@ func blocker(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow, claim
 	if err == nil && !arrived && (row.Installment > 1 || row.ReplacesPayoutID != nil) {
 		arrived, err = hasExcess(ctx, tx, row, row.ReplacesPayoutID != nil)
 	}
+	held := claim.IsHeldByRetraction()
+	if err == nil && !held {
+		held, err = isDuplicate(ctx, tx, row)
+	}
 	switch {
 	case err != nil:
 		return releaseCheck{}, err
 	case arrived:
 		return releaseCheck{blocked: claims.BlockedRailMismatch}, nil
-	case claim.IsHeldByRetraction():
+	case held:
 		return releaseCheck{blocked: claims.BlockedCompliance}, nil
 	case method == nil:
 		return releaseCheck{blocked: claims.BlockedMethodMissing}, nil

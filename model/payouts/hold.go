@@ -90,13 +90,21 @@ func holdPayout(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, row *
 }
 
 // liftHold lifts the hold; the payout proceeds, or gets the reason that blocked it
-// before.
+// before. A double payment is decided first, by closing its exception.
 func liftHold(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutRow) error {
 	switch {
 	case row.Status != claims.PayoutBlocked:
 		return apperr.Fail(apperr.CodeStateConflict, "The payout is %s; there is no hold to lift.", row.Status)
 	case !IsHeld(row):
 		return apperr.Fail(apperr.CodeStateConflict, "The payout is not held by an operator but blocked by %s.", *row.BlockedReason)
+	}
+	duplicate, err := isDuplicate(ctx, tx, row)
+	switch {
+	case err != nil:
+		return err
+	case duplicate && *row.BlockedReason == claims.BlockedCompliance:
+		return apperr.Fail(apperr.CodeStateConflict, "Another payout paid for the same event or may have: if this one is owed too, close the exception of kind paid_twice "+
+			"(reconciliationExceptions, closeReconciliationException), then lift the hold.")
 	}
 	if claim.IsHeldByRetraction() && *row.BlockedReason == claims.BlockedCompliance {
 		if err := claims.SaveRetraction(ctx, tx, claim, new(claims.RetractionLifted)); err != nil {

@@ -36,6 +36,11 @@ func StartPayout(tx *store.Tx, p *underwriting.PolicyRow, claim *claims.ClaimRow
 	return TransitionPayoutInMemory(tx, claim, row, claims.PayoutBlocked, BlockedSentence(reason))
 }
 
+// isNew reports whether the payout is being created in this transaction.
+func isNew(tx *store.Tx, row *claims.PayoutRow) bool {
+	return row.Version == 1 && row.CreatedAt.Equal(tx.Now)
+}
+
 // ReleaseSettings are the settings of releases that transactions need.
 type ReleaseSettings struct {
 	Batch bool // see Config.BatchRelease

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/google/uuid"
+
 	"parapet/model/audit"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
@@ -79,7 +81,8 @@ type CloseExceptionRequest struct {
 }
 
 // CloseException closes a difference after its investigation. It moves no
-// money. Operators only. Errors: not_found, validation_failed, state_conflict.
+// money: payouts that an event paid twice kept from being sent are held until an operator
+// lifts the hold. Operators only. Errors: not_found, validation_failed, state_conflict.
 func (s *Service) CloseException(ctx context.Context, caller actor.Actor, in CloseExceptionRequest) (*Exception, error) {
 	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
@@ -104,6 +107,9 @@ func (s *Service) CloseException(ctx context.Context, caller actor.Actor, in Clo
 		if row.ClosedAt != nil {
 			return apperr.Fail(apperr.CodeStateConflict, "The reconciliation exception is closed already.")
 		}
+		if err := holdDuplicates(ctx, tx, row); err != nil {
+			return err
+		}
 		row.ClosedAt, row.ClosedBy, row.ClosedReason = &tx.Now, new(caller.PersonID()), &in.Reason
 		if _, err := tx.NewUpdate().Model(row).Column("closed_at", "closed_by", "closed_reason").WherePK().Exec(ctx); err != nil {
 			return fmt.Errorf("close reconciliation exception: %w", err)
@@ -117,4 +123,32 @@ func (s *Service) CloseException(ctx context.Context, caller actor.Actor, in Clo
 	}
 	public := []Exception{toRecord(row)}
 	return &public[0], store.TranslateError(s.describeExceptions(ctx, []payouts.ExceptionRow{*row}, public))
+}
+
+// holdDuplicates holds the payouts that are not sent because of an exception of kind
+// paid_twice. It refuses while one of them is with the rail: if the rail does not pay it, it
+// would be sent again without an operator's decision.
+func holdDuplicates(ctx context.Context, tx *store.Tx, exception *payouts.ExceptionRow) error {
+	if exception.Kind != payouts.ExceptionPaidTwice {
+		return nil
+	}
+	var ids []uuid.UUID
+	err := tx.NewRaw("select po.id from payouts po where po.partner = ? and (po.claim_id, po.installment) in ("+payouts.DuplicatesSQL+"fi.id = ?)",
+		exception.Partner, exception.ID).Scan(ctx, &ids)
+	if err != nil {
+		return fmt.Errorf("find payouts of an exception: %w", err)
+	}
+	slice, err := payouts.LockPayouts(ctx, tx, "", ids)
+	if err != nil {
+		return err
+	}
+	for _, out := range slice {
+		if out.Row.IsInFlight() {
+			return apperr.Fail(apperr.CodeStateConflict, "The payout %s is with the rail: close the exception when its outcome is known.", store.ResourcePayout.FormatID(out.Row.ID))
+		}
+		if err := payouts.HoldForCompliance(ctx, tx, out.Claim, out.Row, payouts.DuplicateHeldSentence); err != nil {
+			return err
+		}
+	}
+	return nil
 }

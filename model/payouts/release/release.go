@@ -35,7 +35,7 @@ type Release struct {
 	InFlight          bool                  // a call has no known outcome and its lease has not ended; see Sent
 	Closed            bool                  // no longer with the rail under this key, nor released under it; see Sent
 	HasSuspectLine    bool                  // an unanswered report line names the policy; see Sent
-	InquireOnly       bool                  // releases are stopped: nothing is sent again, not even under this key
+	InquireOnly       bool                  // releases are stopped, or another payout paid for the event: nothing is sent again, not even under this key
 	OtherRail         *payouts.RailIdentity // the other bank that was called under this key and alone knows the outcome: this rail gets neither inquiry nor order
 	Amount            money.Money
 	Beneficiary       account.Beneficiary
@@ -123,7 +123,7 @@ func prepareOrders(ctx context.Context, tx *store.Tx, rail payouts.RailIdentity,
 			}
 			err = lease(tx, out.Claim, row)
 			orders[i] = newOrder(tx, row, method, number, rc)
-			orders[i].InquireOnly = rc.stopped || barred
+			orders[i].InquireOnly = rc.stopped || barred || rc.duplicates.has(row)
 		}
 		if err != nil {
 			return nil, nil, err

@@ -23,6 +23,7 @@ type releaseContext struct {
 	arrived        map[uuid.UUID]bool  // payouts whose beneficiary has the money, see ArrivalRow
 	stopped        bool                // whether releases are stopped during this transaction
 	suspectLines   payouts.SuspectLines
+	duplicates     duplicates
 }
 
 // keyUsage is the earlier use of a key.
@@ -36,15 +37,15 @@ type keyUsage struct {
 }
 
 // blocker checks again, at the last moment, the conditions that made a payout pending:
-// nothing goes to an unverified account, without the approvals or for a retracted
-// observation.
+// nothing goes to an unverified account, without the approvals, for a retracted
+// observation or for an event that another payout paid.
 func (rc *releaseContext) blocker(claim *claims.ClaimRow, row *claims.PayoutRow, method *payouts.PayoutMethodRow) claims.BlockedReason {
 	switch {
 	case row.Status != claims.PayoutPending:
 		return ""
 	case rc.arrived[row.ID]:
 		return claims.BlockedRailMismatch
-	case claim.IsHeldByRetraction():
+	case claim.IsHeldByRetraction() || rc.duplicates.has(row):
 		return claims.BlockedCompliance
 	case method == nil || method.Status != payouts.MethodVerified:
 		return claims.BlockedMethodUnverified
@@ -63,10 +64,11 @@ func (rc *releaseContext) needsOwnCalls(row *claims.PayoutRow) bool {
 }
 
 func loadReleaseContext(ctx context.Context, tx *store.Tx, rail payouts.RailIdentity, slice []payouts.LockedPayout) (*releaseContext, error) {
-	rc := &releaseContext{methods: map[uuid.UUID]*payouts.PayoutMethodRow{}, keyUsage: map[string]keyUsage{}, supersededKeys: map[string][]string{}, approvals: map[string]int{}, arrived: map[uuid.UUID]bool{}, suspectLines: payouts.SuspectLines{}}
+	rc := &releaseContext{methods: map[uuid.UUID]*payouts.PayoutMethodRow{}, keyUsage: map[string]keyUsage{}, supersededKeys: map[string][]string{}, approvals: map[string]int{}, arrived: map[uuid.UUID]bool{}, suspectLines: payouts.SuspectLines{}, duplicates: duplicates{}}
 	controls.QueueStopCheck(tx, &rc.stopped)
 	payouts.QueueArrivals(tx, slice, rc.arrived)
 	payouts.QueueSuspectLines(tx, slice, rc.suspectLines)
+	queueDuplicates(tx, rc.duplicates, slice)
 	var methods, triedIDs, guarded []uuid.UUID
 	var keys []string
 	for _, out := range slice {
