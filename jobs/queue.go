@@ -10,7 +10,7 @@
 //	decide_slices         slices           decides slices of large matchings      a slice that fails is attempted again and
 //	                                                                              halved; the sweep re-enqueues the job
 //	verify_payout_method  account_checks   asks the rail about an account         the sweep re-enqueues it while unchecked
-//	reevaluate_payouts    account_checks   selects another account for refused    retried
+//	reevaluate_payouts    account_checks   selects another account for unpaid     retried
 //	                                       payouts
 //	release_payout        payouts          pays through the rail                  the sweep re-enqueues it while due
 //	release_batch         release_batches  pays all due payouts, on a rail that   the sweep releases alone what stays due

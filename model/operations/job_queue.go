@@ -71,7 +71,7 @@ var explanations = map[string]string{
 	"evaluate_policies":    "Decides policies of an occurrence again. While it fails, their claims keep the earlier decision.",
 	"decide_slices":        "Decides a part of the policies of a large occurrence. A part that fails is halved and tried again.",
 	"verify_payout_method": "Asks the rail about an account. While it fails, payouts to the account wait.",
-	"reevaluate_payouts":   "Selects another account for payouts that the rail refused. While it fails, they stay blocked.",
+	"reevaluate_payouts":   "Selects another account for payouts that the rail refused or did not get. While it fails, they stay blocked.",
 	"release_payout":       "Sends a payout to the rail. While it fails, the payout waits or its outcome is unknown; it is never sent twice.",
 	"release_batch":        "Sends all due payouts to the rail together. While it fails, the sweep sends them one by one.",
 	"write_files":          "Writes the bank's payment files. While it fails, the orders wait for the next file.",

@@ -62,8 +62,8 @@ func blocker(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow, claim
 	}
 }
 
-// Reevaluate checks again what blocks the payouts of a claim, after the rail
-// rejected one of them: its account may have been replaced while it was in flight.
+// Reevaluate checks again what blocks the payouts of a claim, after one of them came back
+// from the rail unpaid: its account may have been replaced while it was in flight.
 func (s *Service) Reevaluate(ctx context.Context, in ReevaluatePayouts) error {
 	id, err := store.ResourceClaim.ParseID(in.Claim)
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"parapet/model/payouts"
 	"parapet/model/payouts/reconciliation"
 	"parapet/model/payouts/release"
+	"parapet/model/wire"
 )
 
 func TestRefusedPayoutGoesToAccountVerifiedWhileItWasInFlight(t *testing.T) {
@@ -54,6 +55,38 @@ func TestRefusedPayoutGoesToAccountVerifiedWhileItWasInFlight(t *testing.T) {
 			require.Equal(t, second.ID, *payout.PayoutMethodID)
 			require.Len(t, b.Rail.Orders, 1)
 			require.NotEqual(t, order.Key, b.Rail.Orders[0].Key)
+		})
+	}
+}
+
+// TestUnsentPayoutGoesToAccountVerifiedWhileItWasInFlight records the claim's account while the
+// payout to another one is in flight, and then the rail cannot be reached.
+func TestUnsentPayoutGoesToAccountVerifiedWhileItWasInFlight(t *testing.T) {
+	t.Parallel()
+	for name, first := range map[string]func(*wire.Claim) payouts.MethodRequest{
+		"replaced":     func(claim *wire.Claim) payouts.MethodRequest { return modeltest.IBANMethod(claim.ID) },
+		"the policy's": func(claim *wire.Claim) payouts.MethodRequest { return modeltest.PolicyIBANMethod(claim.PolicyID) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			claim := modeltest.NewApprovedClaim(b)
+			b.RecordPayoutMethod(first(claim))
+			b.RunAccountChecks()
+			order, _, err := b.Service.Releases.BeginRelease(t.Context(), modeltest.ScriptedRail, "acme", modeltest.OnlyPayout(t, b, claim).ID)
+			require.NoError(t, err)
+			second := modeltest.ReplaceAccount(b, claim)
+			b.RunAccountChecks()
+			_, err = b.Service.Releases.EndRelease(t.Context(), modeltest.RailName, order, payouts.RailAnswer{Outcome: payouts.OutcomeNotSent, Code: "connection refused"})
+			require.NoError(t, err)
+			b.RunJobs()
+			waiting := modeltest.OnlyPayout(t, b, claim)
+			require.Equal(t, "pending", waiting.Status)
+			require.Equal(t, second.ID, *waiting.PayoutMethodID)
+			b.AdvanceClock(25 * time.Hour)
+			b.Sweep()
+			b.RunJobs()
+			require.Equal(t, "released", modeltest.OnlyPayout(t, b, claim).Status)
 		})
 	}
 }

@@ -121,10 +121,7 @@ func ApplyOutcome(tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutRow, o
 		return 0, payouts.TransitionPayoutInMemory(tx, claim, row, claims.PayoutReleased, fmt.Sprintf("The rail accepted the payout of %s (%s).", row.ToMoney(), answer.Reference))
 	case payouts.OutcomeRefused:
 		row.IdempotencySeq++
-		// While the payout was with the rail, its method was not re-evaluated: another
-		// method, verified since, may be usable. That takes the policy's lock, which
-		// comes before the claim's, hence a transaction of its own.
-		tx.EnqueueJob(payouts.ReevaluatePayouts{Partner: row.Partner, Claim: store.ResourceClaim.FormatID(row.ClaimID)})
+		enqueueReevaluation(tx, row)
 		return 0, payouts.BlockPayoutInMemory(tx, claim, row, claims.BlockedRailRejected)
 	case payouts.OutcomeMismatch:
 		row.ProviderReference = store.StringOrNil(answer.Reference)
@@ -134,6 +131,7 @@ func ApplyOutcome(tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutRow, o
 	again := inquiryDelay(order, answer)
 	row.NextAttemptAt = new(tx.Now.Add(again))
 	if row.Status == claims.PayoutReleasing && answer.Outcome == payouts.OutcomeNotSent && !order.InDoubt {
+		enqueueReevaluation(tx, row)
 		return again, payouts.TransitionPayoutInMemory(tx, claim, row, claims.PayoutPending, "The rail could not be reached and nothing was sent; the payout is sent when the rail is back.")
 	}
 	if row.Status == claims.PayoutReleasing {
@@ -141,4 +139,12 @@ func ApplyOutcome(tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutRow, o
 	}
 	tx.BumpVersion(&row.RowHeader)
 	return again, payouts.RecordPayoutEvent(tx, claim, row, payouts.LedgerTransfer(row), event.PayoutUpdated, "The rail's answer is still unknown.")
+}
+
+// enqueueReevaluation enqueues a check of a payout that comes back from the rail unpaid:
+// while it was there, its method was not re-evaluated, and another one may be usable since.
+// That takes the policy's lock, which comes before the claim's, hence a transaction of its
+// own.
+func enqueueReevaluation(tx *store.Tx, row *claims.PayoutRow) {
+	tx.EnqueueJob(payouts.ReevaluatePayouts{Partner: row.Partner, Claim: store.ResourceClaim.FormatID(row.ClaimID)})
 }
