@@ -95,25 +95,24 @@ func (s *Service) DeleteFiles(ctx context.Context, keys []string) error {
 	return errors.Join(left...)
 }
 
-// findPolicies locks the policies and finds the records that belong to them.
+// findPolicies locks the quotes and policies and finds the records that belong to them. The
+// quotes come first: a bind locks its quote, and its policy is found when it has ended.
 func (e *erasureRun) findPolicies(ctx context.Context, in ErasureRequest) error {
-	q := e.NewSelect().Model((*underwriting.PolicyRow)(nil)).Column("id", "quote_id", "status").Where("p.partner = ?", e.partner).For("NO KEY UPDATE")
+	quote, policy, key := "lower(context->'policyholder'->>'email') = lower(?)", "lower(p.policyholder->>'email') = lower(?)", any(in.Email)
 	if in.PolicyID != "" {
 		id, err := store.ResourcePolicy.ParseID(in.PolicyID)
 		if err != nil {
 			return err
 		}
-		q = q.Where("p.id = ?", id)
-	} else {
-		q = q.Where("lower(p.policyholder->>'email') = lower(?)", in.Email)
-		err := e.NewRaw("select id from quotes where partner = ? and lower(context->'policyholder'->>'email') = lower(?)", e.partner, in.Email).Scan(ctx, &e.quotes)
-		if err != nil {
-			return fmt.Errorf("find quotes: %w", err)
-		}
+		quote, policy, key = "id = (select quote_id from policies where id = ?)", "p.id = ?", id
+	}
+	if err := e.NewRaw("select id from quotes where partner = ? and "+quote+" order by id for no key update", e.partner, key).Scan(ctx, &e.quotes); err != nil {
+		return fmt.Errorf("lock quotes: %w", err)
 	}
 	var rows []underwriting.PolicyRow
-	if err := q.Scan(ctx, &rows); err != nil {
-		return fmt.Errorf("find policies: %w", err)
+	err := e.NewSelect().Model(&rows).Column("id", "quote_id", "status").Where("p.partner = ?", e.partner).Where(policy, key).OrderExpr("p.id").For("NO KEY UPDATE").Scan(ctx)
+	if err != nil {
+		return fmt.Errorf("lock policies: %w", err)
 	}
 	for _, row := range rows {
 		if row.Status == underwriting.PolicyActive {
