@@ -7,6 +7,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -35,6 +36,14 @@ func TestAlarmFilesFollowTheRunbook(t *testing.T) {
 		committed, err := os.ReadFile(file)
 		require.NoError(t, err)
 		require.Equal(t, text, string(committed), "%s is not what RUNBOOK.md makes: run make generate", name)
+	}
+}
+
+func TestAlarmRulesHaveTheBoundsOfTheRunbook(t *testing.T) {
+	t.Parallel()
+	rules := writeRules(readAlarms(t))
+	for _, a := range readAlarms(t) {
+		require.Contains(t, rules, strconv.Quote(a.figure()+strings.TrimPrefix(a.text, a.selector())), "the expression of %s", a.alertName())
 	}
 }
 
@@ -99,9 +108,9 @@ func writeRules(alarms []runbookAlarm) string {
 	}
 	rule("ParapetAbsent", "absent(parapet_db_stats_up)", "critical", "No process of Parapet is scraped.", "Start the processes, or correct the addresses that Prometheus scrapes (PARAPET_METRICS_LISTEN).", alarms[0].anchor())
 	for _, a := range alarms {
-		rule(a.alertName(), fmt.Sprintf("%s %s %g", a.figure(), a.operator, a.bound), a.severity(), a.paragraph("Means"), a.paragraph("Do"), a.anchor())
+		rule(a.alertName(), a.figure()+" "+a.operator+" "+strconv.FormatFloat(a.bound, 'f', -1, 64), a.severity(), a.paragraph("Means"), a.paragraph("Do"), a.anchor())
 	}
-	return strings.ReplaceAll(out.String(), "e+06", "000000")
+	return out.String()
 }
 
 // newPanel returns a graph of the dashboard, the n-th of three in a row.
