@@ -74,6 +74,45 @@ func TestObserveFailsOnATruncatedFile(t *testing.T) {
 	require.Positive(t, kept)
 }
 
+func TestCommandsRefuseTheDatabaseOfANewerRelease(t *testing.T) {
+	db, url := modeltest.Database(t, 1)
+	_, err := db.Pool.Exec(t.Context(), "update schema_compatibility set minimum_binary = 9999")
+	require.NoError(t, err)
+	file := filepath.Join(t.TempDir(), "week.geojson")
+	require.NoError(t, os.WriteFile(file, feed.SampleUSGSWeek(), 0o600))
+	setKeys(t)
+	t.Setenv("DATABASE_URL", url)
+	t.Setenv("PARAPET_FILES", t.TempDir())
+	for _, args := range databaseCommands(file) {
+		err := runCommand(t.Context(), args, io.Discard)
+		require.ErrorContains(t, err, "needs a release that knows migration 9999", args)
+		require.Equal(t, exitFailed, exitCode(err), args)
+	}
+}
+
+// databaseCommands are the commands that work on the database itself; file has observations.
+func databaseCommands(file string) [][]string {
+	return [][]string{
+		{"observe", "--source", feed.SourceUSGS, file},
+		{"statement"},
+		{"verify-events"},
+		{"keys", "rotate"},
+		{"erase", "--partner", "acme", "--policyholder", "lin@example.com", "--reason", "x"},
+		{"rail", "unseal", "--batch", "x", "--reason", "x"},
+		{"restore", "status"},
+		{"restore", "begin", "--reason", "x"},
+		{"migrate"},
+	}
+}
+
+// setKeys sets the keys that commands need.
+func setKeys(t *testing.T) {
+	t.Helper()
+	secret := base64.StdEncoding.EncodeToString(make([]byte, 32))
+	t.Setenv("PARAPET_SEAL_KEYS", "k1:"+secret)
+	t.Setenv("PARAPET_FINGERPRINT_KEY", secret)
+}
+
 func TestInvalidClockOffsetCreatesNothing(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "stack")

@@ -16,6 +16,7 @@ import (
 	"parapet/jobs"
 	"parapet/jobs/feed"
 	"parapet/jobs/fetch"
+	"parapet/migrations"
 	"parapet/model"
 	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
@@ -94,8 +95,9 @@ func openDomain(ctx context.Context, files store.FileStore) (*model.Service, fun
 }
 
 // openDomain opens the domain layer without API and workers; the running server works the
-// jobs it enqueues. files may be nil if no attachment is used.
-func (s settings) openDomain(ctx context.Context, files store.FileStore) (*model.Service, func(), error) {
+// jobs it enqueues. files may be nil if no attachment is used. It returns an error if this
+// release cannot use the database, which a newer one may have migrated.
+func (s settings) openDomain(ctx context.Context, files store.FileStore) (service *model.Service, closeDomain func(), err error) {
 	if s.DatabaseURL == "" {
 		return nil, nil, errors.New("DATABASE_URL is missing: the address of the database the server uses (parapet dev prints it)")
 	}
@@ -103,13 +105,21 @@ func (s settings) openDomain(ctx context.Context, files store.FileStore) (*model
 	if err != nil {
 		return nil, nil, err
 	}
+	defer func() {
+		if err != nil {
+			db.Close()
+		}
+	}()
+	if err := migrations.Check(ctx, db.Pool); err != nil {
+		return nil, nil, err
+	}
 	queue, err := jobs.NewQueue(db.Pool)
 	if err != nil {
-		return nil, db.Close, err
+		return nil, nil, err
 	}
 	keys, err := s.parseKeys()
 	if err != nil {
-		return nil, db.Close, err
+		return nil, nil, err
 	}
 	// Temporary keys suffice for observations and ledgers, which hold nothing sealed or
 	// signed; commands that need the server's own keys reject a missing key.
@@ -119,7 +129,7 @@ func (s settings) openDomain(ctx context.Context, files store.FileStore) (*model
 	if len(keys.Fingerprint) == 0 {
 		keys.Fingerprint = randomBytes(32)
 	}
-	service, err := model.New(model.Config{DB: db, Queue: queue, Files: files, Keys: keys, Development: s.Rehearsal})
+	service, err = model.New(model.Config{DB: db, Queue: queue, Files: files, Keys: keys, Development: s.Rehearsal})
 	return service, db.Close, err
 }
 
