@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"net"
 	"os"
 	"slices"
@@ -96,6 +97,11 @@ func (o *initOptions) fileExists() error {
 
 // complete fills in values from the environment, from answers, and new keys.
 func (o *initOptions) complete(environment map[string]string, questions *bufio.Reader, out io.Writer) error {
+	for _, name := range slices.Sorted(maps.Keys(o.values)) {
+		if err := requireSetting(name); err != nil {
+			return usageError{fmt.Errorf("--set: %w", err)}
+		}
+	}
 	for row := range settingRows(settings{}) {
 		if _, set := o.values[row.name]; !set && environment[row.name] != "" {
 			o.values[row.name] = environment[row.name]
