@@ -144,6 +144,9 @@ func runChecks(ctx context.Context, s settings) []checkResult {
 	keyed := c.addError("keys", err, "seal keys: "+sealKeyNames(keys)+"; a fingerprint key",
 		"Set PARAPET_SEAL_KEYS and PARAPET_FINGERPRINT_KEY to what the database was filled with.")
 	migrated := c.checkDatabase(ctx)
+	if migrated {
+		c.addError("privileges", requirePrivileges(ctx, c.db.Pool), "the role may read and write every table", grantAdvice)
+	}
 	asked := migrated && keyed
 	if asked {
 		c.checkSealedSecrets(ctx, keys)

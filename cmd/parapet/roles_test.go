@@ -17,6 +17,7 @@ import (
 
 	"parapet/internal/devpg"
 	"parapet/jobs"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
 
@@ -74,6 +75,7 @@ func TestServiceRunsWithALimitedRole(t *testing.T) {
 	c := newProcessGroupOn(t, b, "DATABASE_URL="+r.service, "PARAPET_REHEARSAL=true")
 	said, err := c.runCommand(t, "doctor")
 	require.Contains(t, said, "at this release", "%v", err)
+	require.Contains(t, said, "the role may read and write every table")
 	month := time.Date(time.Now().UTC().Year(), time.Now().UTC().Month()+3, 1, 0, 0, 0, 0, time.UTC)
 	_, err = b.DB.Pool.Exec(t.Context(), "drop table timeline_entries_"+month.Format("2006_01"))
 	require.NoError(t, err)
@@ -137,4 +139,45 @@ func TestServiceRunsWithALimitedRole(t *testing.T) {
 		_, err := service.Exec(t.Context(), sql)
 		require.ErrorContains(t, err, says, sql)
 	}
+}
+
+// A role that lacks a privilege of the service is reported before serve fails at a
+// statement, and each privilege counts.
+func TestRoleWithoutPrivilegesIsRefused(t *testing.T) {
+	t.Parallel()
+	r := createRoles(t)
+	b := modeltest.New(t, modeltest.OnServer(r.owner), modeltest.WithoutChecks())
+	service, err := pgxpool.New(t.Context(), r.service)
+	require.NoError(t, err)
+	t.Cleanup(service.Close)
+	role := service.Config().ConnConfig.User
+	for _, privilege := range []string{
+		"select on table bun_migrations", "select on table schema_compatibility", "insert on table audit_entries", "insert on table claims", "update on table claims", "delete on table idempotency_keys",
+		"insert on table river.river_job", "usage on sequence river.river_job_id_seq", "usage on sequence event_outbox_ordinal_seq", "usage on schema river",
+	} {
+		require.NoError(t, requirePrivileges(t.Context(), service), "before revoking %s", privilege)
+		_, err := b.DB.Pool.Exec(t.Context(), "revoke "+privilege+" from "+role)
+		require.NoError(t, err)
+		require.ErrorContains(t, requirePrivileges(t.Context(), service), "the role "+role+" lacks privileges on ", privilege)
+		_, err = b.DB.Pool.Exec(t.Context(), "grant "+privilege+" to "+role)
+		require.NoError(t, err)
+	}
+	for _, unused := range []string{"update, delete on table ledger_entries", "insert, update, delete on table bun_migrations"} {
+		_, err := b.DB.Pool.Exec(t.Context(), "revoke "+unused+" from "+role)
+		require.NoError(t, err)
+		require.NoError(t, requirePrivileges(t.Context(), service), unused)
+	}
+	_, err = b.DB.Pool.Exec(t.Context(), "revoke insert, update, delete on all tables in schema public from "+role)
+	require.NoError(t, err)
+	require.Regexp(t, `lacks privileges on public\.[a-z_]+, public\.[a-z_]+, public\.[a-z_]+, [0-9]+ more`, requirePrivileges(t.Context(), service))
+	a := newCheckerApp(settings{DatabaseURL: r.service})
+	t.Cleanup(a.closeAll)
+	a.db, err = store.Open(t.Context(), r.service, 2)
+	require.NoError(t, err)
+	require.ErrorContains(t, a.requireOurDatabase(t.Context()), "the role "+role+" lacks privileges on ", "serve refuses it")
+	c := newProcessGroupOn(t, b, "DATABASE_URL="+r.service)
+	said, err := c.runCommand(t, "doctor")
+	require.Error(t, err)
+	require.Regexp(t, `fail +privileges +the role `+role, said)
+	require.Contains(t, said, "grant select, insert, update, delete on all tables")
 }

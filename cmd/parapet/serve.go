@@ -95,13 +95,17 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 }
 
 // requireOurDatabase returns an error unless this process may serve the database: it has
-// sessions, the schema of this release, and no rehearsals unless they are allowed.
+// sessions, the schema of this release, privileges of the service, and no rehearsals unless
+// they are allowed.
 func (a *app) requireOurDatabase(ctx context.Context) error {
 	if err := dbconn.RequireSession(ctx, a.settings.DatabaseURL); err != nil {
 		return err
 	}
 	if err := migrations.Check(ctx, a.db.Pool); err != nil {
 		return err
+	}
+	if err := requirePrivileges(ctx, a.db.Pool); err != nil {
+		return fmt.Errorf("%w. %s", err, grantAdvice)
 	}
 	rehearses, err := a.service.IsRehearsal(ctx)
 	if err != nil {
