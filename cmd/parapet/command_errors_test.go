@@ -44,20 +44,34 @@ func TestDevRejectsAForeignDatabase(t *testing.T) {
 func TestServeRejectsTheDevelopmentDatabase(t *testing.T) {
 	b := modeltest.New(t)
 	b.AdvanceClock(0) // as the development stack does, even if it does not shift the clock
-	secret := base64.StdEncoding.EncodeToString(make([]byte, 32))
-	for name, value := range map[string]string{
-		"DATABASE_URL": b.URL, "OIDC_ISSUER": "http://127.0.0.1:1", "PARAPET_SEAL_KEYS": "k1:" + secret,
-		"PARAPET_FINGERPRINT_KEY": secret, "PARAPET_RAIL": rail.SimulatorName, "PARAPET_FILES": t.TempDir(),
-		"PARAPET_LISTEN": "nowhere", // an accepted configuration fails here
-	} {
-		t.Setenv(name, value)
-	}
+	setServeEnvironment(t, b)
 	t.Setenv("PARAPET_REHEARSAL", "false")
 	err := runCommand(t.Context(), []string{"serve"}, io.Discard)
 	require.ErrorContains(t, err, "belongs to the development stack")
 	t.Setenv("PARAPET_REHEARSAL", "true")
 	err = runCommand(t.Context(), []string{"serve"}, io.Discard)
 	require.ErrorContains(t, err, "PARAPET_LISTEN")
+}
+
+// setServeEnvironment sets what serve needs, and an address at which it fails last.
+func setServeEnvironment(t *testing.T, b *modeltest.Bundle) {
+	t.Helper()
+	setKeys(t)
+	for name, value := range map[string]string{
+		"DATABASE_URL": b.URL, "OIDC_ISSUER": "http://127.0.0.1:1", "PARAPET_RAIL": rail.SimulatorName, "PARAPET_FILES": t.TempDir(), "PARAPET_LISTEN": "nowhere",
+	} {
+		t.Setenv(name, value)
+	}
+}
+
+func TestServeRefusesOtherKeysThanTheDatabases(t *testing.T) {
+	b := modeltest.New(t)
+	setServeEnvironment(t, b)
+	require.ErrorContains(t, runCommand(t.Context(), []string{"serve"}, io.Discard), "PARAPET_LISTEN", "there is nothing of a key")
+	b.SignCheckpoint()
+	require.ErrorContains(t, runCommand(t.Context(), []string{"serve"}, io.Discard), "the keys are not those of the database: the fingerprint key is not the one that signed")
+	t.Setenv("PARAPET_FINGERPRINT_KEY", base64.StdEncoding.EncodeToString(modeltest.Keys().Fingerprint))
+	require.ErrorContains(t, runCommand(t.Context(), []string{"serve"}, io.Discard), "PARAPET_LISTEN")
 }
 
 func TestObserveFailsOnATruncatedFile(t *testing.T) {
@@ -125,10 +139,7 @@ func TestInvalidClockOffsetCreatesNothing(t *testing.T) {
 
 func TestVerifyEventsRequiresTheServersSettings(t *testing.T) {
 	b := modeltest.New(t)
-	b.Quote("rain-excess", nil)
-	_, err := b.Service.Events.Relay(t.Context())
-	require.NoError(t, err)
-	b.Sweep() // it signs a checkpoint
+	b.SignCheckpoint()
 	t.Setenv("DATABASE_URL", b.URL)
 	t.Setenv("PARAPET_REHEARSAL", "true")
 	verify := func(args ...string) (string, error) {
@@ -136,7 +147,7 @@ func TestVerifyEventsRequiresTheServersSettings(t *testing.T) {
 		err := runCommand(t.Context(), append([]string{"verify-events"}, args...), &out)
 		return out.String(), err
 	}
-	_, err = verify()
+	_, err := verify()
 	require.ErrorContains(t, err, "PARAPET_FINGERPRINT_KEY")
 	t.Setenv("PARAPET_FINGERPRINT_KEY", base64.StdEncoding.EncodeToString(modeltest.Keys().Fingerprint))
 	said, err := verify("--partner", "nosuch")

@@ -125,6 +125,8 @@ func (c *checker) checkClockSkew(check string, by time.Duration) {
 	}
 }
 
+const keysAdvice = "Use the keys that sealed and signed the data of this database; a key keeps its name and its bytes."
+
 // checkSealedSecrets checks that every key exists that sealed stored data.
 func (c *checker) checkSealedSecrets(ctx context.Context, keys seal.Keys) {
 	queue, err := jobs.NewQueue(c.riverPool)
@@ -161,8 +163,7 @@ func (c *checker) checkSealedSecrets(ctx context.Context, keys seal.Keys) {
 	default:
 		c.addResult("sealed secrets", checkOK, "all by known keys", "")
 	}
-	c.addError("keys open", c.service.Operations.VerifyKeys(ctx, actor.System()), "what they sealed",
-		"Use the keys that sealed the data of this database; a key keeps its name and its bytes.")
+	c.addError("keys open", c.service.Operations.VerifyKeys(ctx, actor.System()), "what they sealed", keysAdvice)
 }
 
 func (c *checker) checkIssuers(ctx context.Context) {

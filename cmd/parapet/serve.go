@@ -17,6 +17,7 @@ import (
 	"parapet/jobs/rail"
 	"parapet/migrations"
 	"parapet/model/dbconn"
+	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 )
 
@@ -95,8 +96,8 @@ func (s settings) serveUntilDone(ctx context.Context) error {
 }
 
 // requireOurDatabase returns an error unless this process may serve the database: it has
-// sessions, the schema of this release, privileges of the service, and no rehearsals unless
-// they are allowed.
+// sessions, the schema of this release, privileges of the service, data of its keys, and no
+// rehearsals unless they are allowed.
 func (a *app) requireOurDatabase(ctx context.Context) error {
 	if err := dbconn.RequireSession(ctx, a.settings.DatabaseURL); err != nil {
 		return err
@@ -106,6 +107,9 @@ func (a *app) requireOurDatabase(ctx context.Context) error {
 	}
 	if err := requirePrivileges(ctx, a.db.Pool); err != nil {
 		return fmt.Errorf("%w. %s", err, grantAdvice)
+	}
+	if err := a.service.Operations.VerifyKeys(ctx, actor.System()); err != nil {
+		return fmt.Errorf("the keys are not those of the database: %w. %s", err, keysAdvice)
 	}
 	rehearses, err := a.service.IsRehearsal(ctx)
 	if err != nil {

@@ -51,6 +51,25 @@ func CheckpointPrivateKey(s *store.Store) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
+// VerifyLatestCheckpoint returns an error if the key of s did not sign the newest checkpoint
+// of all partners; nil without one.
+func VerifyLatestCheckpoint(ctx context.Context, s *store.Store) error {
+	var rows []*CheckpointRow
+	if err := s.DB.NewSelect().Model(&rows).OrderExpr("signed_at desc").Limit(1).Scan(ctx); err != nil {
+		return store.TranslateError(fmt.Errorf("read checkpoint: %w", err))
+	}
+	key, err := CheckpointPrivateKey(s)
+	if err != nil {
+		return err
+	}
+	for _, row := range rows {
+		if !ed25519.Verify(key.Public().(ed25519.PublicKey), row.SignedText(), row.Signature) { //nolint:forcetypeassert // ed25519 returns this type
+			return fmt.Errorf("the fingerprint key is not the one that signed the newest checkpoint of events, of partner %s on %s", row.Partner, wire.FormatTime(row.SignedAt))
+		}
+	}
+	return nil
+}
+
 // SignedText returns the text that is signed: four lines, the first names the purpose.
 func (r *CheckpointRow) SignedText() []byte {
 	return fmt.Appendf(nil, "parapet checkpoint\n%s\n%d\n%s\n%s", r.Partner, r.Sequence, hex.EncodeToString(r.Hash), wire.FormatTime(r.SignedAt))

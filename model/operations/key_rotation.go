@@ -5,10 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 
 	"parapet/model/audit"
+	"parapet/model/events"
 	"parapet/model/events/webhooks"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/seal"
@@ -45,40 +47,63 @@ func (s *Service) CountSecretsByKey(ctx context.Context, caller actor.Actor) (ma
 	return keys, nil
 }
 
-// VerifyKeys opens the latest account and webhook secret that each key sealed, and
-// recomputes the fingerprints of those accounts. It reports keys with the right id and
-// the wrong bytes; a key that sealed nothing cannot be checked. Operators only.
+// VerifyKeys checks the signature of the newest checkpoint, opens the latest account and
+// webhook secret of all and of each key, and recomputes the fingerprints of those accounts.
+// It reports unknown keys of the latest, and keys with the right id and the wrong bytes; a
+// key that sealed nothing cannot be checked. Operators only.
 func (s *Service) VerifyKeys(ctx context.Context, caller actor.Actor) error {
 	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return err
 	}
+	if err := events.VerifyLatestCheckpoint(ctx, s.Store); err != nil {
+		return err
+	}
+	if err := s.verifyLatestSealed(ctx, []byte{}); err != nil {
+		return err
+	}
 	for _, key := range s.Keys.Seal {
-		mark := sealPrefix(seal.Keys{Seal: []seal.Key{key}})
-		var methods []*payouts.PayoutMethodRow
-		var endpoints []*webhooks.EndpointRow
-		err := cmp.Or(
-			s.DB.NewSelect().Model(&methods).Where("substring(sealed for ?) = ?", len(mark), mark).OrderExpr("id desc").Limit(1).Scan(ctx),
-			s.DB.NewSelect().Model(&endpoints).Where("substring(secret for ?) = ?", len(mark), mark).OrderExpr("id desc").Limit(1).Scan(ctx),
-		)
-		if err != nil {
-			return store.TranslateError(fmt.Errorf("read secrets: %w", err))
-		}
-		for _, row := range endpoints {
-			if _, err := s.Keys.OpenBytes(row.Secret, seal.ColumnContext(row.Partner, row.ID, "webhook_endpoints.secret")); err != nil {
-				return fmt.Errorf("key %s does not open the secret of %s, which a key of this name sealed: %w", key.ID, store.ResourceEndpoint.FormatID(row.ID), err)
-			}
-		}
-		for _, row := range methods {
-			number, err := row.OpenNumber(s.Keys)
-			if err != nil {
-				return fmt.Errorf("key %s does not open the account of %s, which a key of this name sealed: %w", key.ID, store.ResourcePayoutMethod.FormatID(row.ID), err)
-			}
-			if s.Keys.ComputeFingerprint(row.Partner, number.Canonical()) != row.Fingerprint {
-				return fmt.Errorf("%w: %s has another", errWrongFingerprintKey, store.ResourcePayoutMethod.FormatID(row.ID))
-			}
+		if err := s.verifyLatestSealed(ctx, sealPrefix(seal.Keys{Seal: []seal.Key{key}})); err != nil {
+			return err
 		}
 	}
 	return nil
+}
+
+// verifyLatestSealed opens the latest account and webhook secret that begin with a prefix.
+func (s *Service) verifyLatestSealed(ctx context.Context, prefix []byte) error {
+	var methods []*payouts.PayoutMethodRow
+	var endpoints []*webhooks.EndpointRow
+	err := cmp.Or(
+		s.DB.NewSelect().Model(&methods).Where("length(sealed) > 0 and substring(sealed for ?) = ?", len(prefix), prefix).OrderExpr("id desc").Limit(1).Scan(ctx),
+		s.DB.NewSelect().Model(&endpoints).Where("length(secret) > 0 and substring(secret for ?) = ?", len(prefix), prefix).OrderExpr("id desc").Limit(1).Scan(ctx),
+	)
+	if err != nil {
+		return store.TranslateError(fmt.Errorf("read secrets: %w", err))
+	}
+	for _, row := range endpoints {
+		if _, err := s.Keys.OpenBytes(row.Secret, seal.ColumnContext(row.Partner, row.ID, "webhook_endpoints.secret")); err != nil {
+			return fmt.Errorf("%s the secret of %s: %w", s.describeSealKey(row.Secret), store.ResourceEndpoint.FormatID(row.ID), err)
+		}
+	}
+	for _, row := range methods {
+		number, err := row.OpenNumber(s.Keys)
+		if err != nil {
+			return fmt.Errorf("%s the account of %s: %w", s.describeSealKey(row.Sealed), store.ResourcePayoutMethod.FormatID(row.ID), err)
+		}
+		if s.Keys.ComputeFingerprint(row.Partner, number.Canonical()) != row.Fingerprint {
+			return fmt.Errorf("%w: %s has another", errWrongFingerprintKey, store.ResourcePayoutMethod.FormatID(row.ID))
+		}
+	}
+	return nil
+}
+
+// describeSealKey says what is wrong with the key of a secret that does not open.
+func (s *Service) describeSealKey(sealed []byte) string {
+	id := string(sealed[1:min(len(sealed), 1+int(sealed[0]))])
+	if slices.ContainsFunc(s.Keys.Seal, func(key seal.Key) bool { return key.ID == id }) {
+		return "key " + id + " does not open what a key of this name sealed:"
+	}
+	return "there is no key " + id + ", which sealed"
 }
 
 var errWrongFingerprintKey = errors.New("the fingerprint key is not the one with which accounts were fingerprinted")

@@ -146,13 +146,27 @@ func TestVerifyKeysDetectsWrongKey(t *testing.T) {
 	url := "https://hooks.example.com/"
 	_, err := b.Service.Webhooks.CreateEndpoint(t.Context(), b.Acme, webhooks.EndpointRequest{URL: &url})
 	require.NoError(t, err)
-	require.ErrorContains(t, modeltest.NewServiceWithKeys(t, b, renamed).Operations.VerifyKeys(t.Context(), b.Operator), "key test does not open the secret of whe_")
+	require.ErrorContains(t, modeltest.NewServiceWithKeys(t, b, renamed).Operations.VerifyKeys(t.Context(), b.Operator), "key test does not open what a key of this name sealed: the secret of whe_")
 	b.RecordPayoutMethod(modeltest.IBANMethod(modeltest.NewApprovedClaim(b).ID))
 	_, err = b.DB.Pool.Exec(t.Context(), "update webhook_endpoints set secret = ''")
 	require.NoError(t, err)
-	require.ErrorContains(t, modeltest.NewServiceWithKeys(t, b, renamed).Operations.VerifyKeys(t.Context(), b.Operator), "key test does not open the account of pmt_")
+	require.ErrorContains(t, modeltest.NewServiceWithKeys(t, b, renamed).Operations.VerifyKeys(t.Context(), b.Operator), "key test does not open what a key of this name sealed: the account of pmt_")
 	require.ErrorContains(t, modeltest.NewServiceWithKeys(t, b, seal.Keys{Seal: right.Seal, Fingerprint: wrong}).Operations.VerifyKeys(t.Context(), b.Operator), "fingerprint key is not the one")
+	lost := seal.Keys{Seal: []seal.Key{{ID: "young", Secret: wrong}}, Fingerprint: right.Fingerprint}
+	require.ErrorContains(t, modeltest.NewServiceWithKeys(t, b, lost).Operations.VerifyKeys(t.Context(), b.Operator), "there is no key test, which sealed the account of pmt_")
 	more := seal.Keys{Seal: append([]seal.Key{{ID: "young", Secret: wrong}}, right.Seal...), Fingerprint: right.Fingerprint}
 	require.NoError(t, modeltest.NewServiceWithKeys(t, b, more).Operations.VerifyKeys(t.Context(), b.Operator))
 	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(b.Service.Operations.VerifyKeys(t.Context(), b.Acme)))
+}
+
+// Without any account, only the checkpoints show that the fingerprint key is another.
+func TestVerifyKeysChecksTheNewestCheckpoint(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	right, wrong := modeltest.Keys(), bytes.Repeat([]byte{7}, 32)
+	other := modeltest.NewServiceWithKeys(t, b, seal.Keys{Seal: right.Seal, Fingerprint: wrong})
+	require.NoError(t, other.Operations.VerifyKeys(t.Context(), b.Operator), "there is no checkpoint")
+	b.SignCheckpoint()
+	require.ErrorContains(t, other.Operations.VerifyKeys(t.Context(), b.Operator), "is not the one that signed the newest checkpoint of events, of partner acme")
+	require.NoError(t, b.Service.Operations.VerifyKeys(t.Context(), b.Operator))
 }
