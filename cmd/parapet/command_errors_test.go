@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,6 +102,40 @@ func TestCommandsRefuseTheDatabaseOfANewerRelease(t *testing.T) {
 		err := runCommand(t.Context(), args, io.Discard)
 		require.ErrorContains(t, err, "needs a release that knows migration 9999", args)
 		require.Equal(t, exitFailed, exitCode(err), args)
+	}
+}
+
+func TestCommandsReportAnUnreachableDatabase(t *testing.T) {
+	listener, err := new(net.ListenConfig).Listen(t.Context(), "tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, listener.Close())
+	file := filepath.Join(t.TempDir(), "week.geojson")
+	require.NoError(t, os.WriteFile(file, feed.SampleUSGSWeek(), 0o600))
+	setKeys(t)
+	t.Setenv("DATABASE_URL", "postgres://me:hunter2@"+listener.Addr().String()+"/x")
+	t.Setenv("PARAPET_FILES", t.TempDir())
+	for _, args := range databaseCommands(file) {
+		err := runCommand(t.Context(), args, io.Discard)
+		require.Equal(t, exitUnreachable, exitCode(err), args)
+		require.Regexp(t, "^the database cannot be reached: failed to connect to `user=me database=x`: .*connection refused", err.Error(), args)
+		require.NotContains(t, err.Error(), "\n", args)
+		require.NotContains(t, err.Error(), "hunter2", args)
+	}
+}
+
+func TestCommandsReportAReadOnlyDatabase(t *testing.T) {
+	_, url := modeltest.Database(t, 1)
+	separator := "?"
+	if strings.Contains(url, "?") {
+		separator = "&"
+	}
+	setKeys(t)
+	t.Setenv("DATABASE_URL", url+separator+"default_transaction_read_only=on")
+	t.Setenv("PARAPET_FILES", t.TempDir())
+	for _, args := range [][]string{{"statement"}, {"migrate"}} {
+		err := runCommand(t.Context(), args, io.Discard)
+		require.ErrorContains(t, err, "is a standby or read-only: name the primary in DATABASE_URL", args)
+		require.Equal(t, exitUnreachable, exitCode(err), args)
 	}
 }
 

@@ -38,6 +38,16 @@ func TestUnknownCommandsAreExplained(t *testing.T) {
 		{"serve --lissten", "unknown flag: --lissten; parapet serve --help lists the flags"},
 		{"config --output xml", "use table or json"},
 		{"observe", "name one file or address"},
+		{"help nope", `there is no command "nope"; did you mean ops?`},
+		{"help ops decide-clam", `there is no command "decide-clam"; did you mean decide-claim?`},
+		{"erase --partner acme", "erase needs --policyholder or --policy, --reason; parapet erase --help describes them"},
+		{"erase --policy pol_1 --reason x", "erase needs --partner;"},
+		{"restore begin", "begin needs --reason; parapet restore begin --help describes them"},
+		{"restore finish --without-reports", "finish needs --reason;"},
+		{"rail unseal --reason x", "unseal needs --batch;"},
+		{"listen", "--forward: name an address"},
+		{"listen --forward localhost:3000", "--forward: name an address"},
+		{"listen --forward http://localhost:3000 --token x --secret whsec_AAAA", "--secret: use whsec_"},
 	} {
 		_, err := commandOutput(t, strings.Fields(tc.args)...)
 		require.ErrorContains(t, err, tc.says)
@@ -65,6 +75,19 @@ func TestHelpListsEveryCommandInAGroup(t *testing.T) {
 	require.Contains(t, words, "decide-claim\t")
 }
 
+func TestHelpDescribesACommand(t *testing.T) {
+	t.Parallel()
+	for _, args := range [][]string{{"help", "restore", "begin"}, {"restore", "begin", "--help"}} {
+		text, err := commandOutput(t, args...)
+		require.NoError(t, err)
+		require.Contains(t, text, "--reason")
+		require.Contains(t, text, "--help", "it lists its flag for help")
+	}
+	text, err := commandOutput(t, "help")
+	require.NoError(t, err)
+	require.Contains(t, text, "Run the service:")
+}
+
 func TestVersion(t *testing.T) {
 	t.Parallel()
 	text, err := commandOutput(t, "version")
@@ -90,6 +113,7 @@ func TestExitCodesTellWhoMustAct(t *testing.T) {
 	} {
 		require.Equal(t, want, exitCode(err), err)
 	}
+	require.Equal(t, exitUnreachable, exitCode(apperr.Fail(apperr.CodeUnavailable, "Try again.")))
 	require.Equal(t, exitRefused, exitCode(apperr.Fail(apperr.CodeNotFound, "There is none.")))
 	require.Equal(t, exitFailed, exitCode(apperr.Fail(apperr.CodeInternal, "It broke.")))
 	require.Equal(t, exitRefused, exitCode(&statusError{http.StatusUnauthorized, ""}))

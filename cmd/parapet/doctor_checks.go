@@ -63,7 +63,7 @@ func (c *checker) checkDatabase(ctx context.Context) bool {
 		err = dbconn.RequireSession(ctx, c.settings.DatabaseURL)
 	}
 	if err != nil {
-		c.addResult("database", checkFail, hidePassword(err, c.settings.DatabaseURL), "Check that DATABASE_URL names a Postgres that runs, that this machine may reach it, and the password.")
+		c.addResult("database", checkFail, hidePassword(withDatabaseText(err), c.settings.DatabaseURL), "Check that DATABASE_URL names a Postgres that runs, that this machine may reach it, and the password.")
 		return false
 	}
 	if c.riverPool, err = openPool(ctx, c.settings.DatabaseURL, riverConnections); err != nil {

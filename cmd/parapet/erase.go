@@ -17,7 +17,12 @@ func newEraseCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "erase", Example: "  parapet erase --partner acme --policyholder lin@example.com --reason @request.txt",
 		Short: "remove a policyholder's personal data; amounts and histories stay provable", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runErase(cmd.Context(), in, cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := requireFlags(cmd, "--partner", "--policyholder or --policy", "--reason"); err != nil {
+				return err
+			}
+			return runErase(cmd.Context(), in, cmd.OutOrStdout())
+		},
 	}
 	set := cmd.Flags()
 	set.StringVar(&in.Partner, "partner", "", "the partner who sold the cover")

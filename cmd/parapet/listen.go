@@ -86,7 +86,7 @@ func (l *eventForwarder) prepareRun(ctx context.Context, secret string, after in
 	l.server = strings.TrimSuffix(l.server, "/")
 	target, err := url.Parse(l.forward)
 	if err != nil || target.Host == "" || target.Scheme != "http" && target.Scheme != "https" {
-		return errors.New("--forward: name an address such as http://localhost:3000/hooks")
+		return usageError{errors.New("--forward: name an address such as http://localhost:3000/hooks")}
 	}
 	if err := l.token.configure(l.server, l.client); err != nil {
 		return err
@@ -96,7 +96,7 @@ func (l *eventForwarder) prepareRun(ctx context.Context, secret string, after in
 		secret = "whsec_" + base64.StdEncoding.EncodeToString(sum[:])
 	}
 	if l.secret, err = base64.StdEncoding.DecodeString(strings.TrimPrefix(secret, "whsec_")); err != nil || len(l.secret) < 24 {
-		return errors.New("--secret: use whsec_ and the base64 of 24 to 64 bytes")
+		return usageError{errors.New("--secret: use whsec_ and the base64 of 24 to 64 bytes")}
 	}
 	if err := l.chooseStateFile(); err != nil {
 		return err

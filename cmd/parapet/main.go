@@ -71,7 +71,23 @@ func newRootCommand(out io.Writer) *cobra.Command {
 			command.Short = short
 		}
 	}
+	if help, _, err := root.Find([]string{"help"}); err == nil {
+		help.RunE = printHelp
+	}
 	return root
+}
+
+// printHelp prints the help of the command that args name.
+func printHelp(cmd *cobra.Command, args []string) error {
+	found, unknown, err := cmd.Root().Find(args)
+	if err != nil {
+		return usageError{err}
+	}
+	if len(unknown) > 0 {
+		return unknownVerb(found, "command", unknown[0])
+	}
+	found.InitDefaultHelpFlag() // its help lists this flag too
+	return found.Help()
 }
 
 func main() {
@@ -89,7 +105,7 @@ func main() {
 func runCommand(ctx context.Context, args []string, out io.Writer) error {
 	root := newRootCommand(out) //nolint:contextcheck // cobra passes the context
 	root.SetArgs(args)
-	return withFieldErrors(root.ExecuteContext(ctx))
+	return withFieldErrors(withDatabaseText(root.ExecuteContext(ctx)))
 }
 
 // readFileValues replaces the values @file of text flags by the text of the files, without

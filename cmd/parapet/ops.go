@@ -93,8 +93,8 @@ type opsCall struct {
 
 // run sends the operation when all its required flags are given.
 func (c *opsCall) run(cmd *cobra.Command) error {
-	if missing := c.missingFlags(c.values); len(missing) > 0 {
-		return usageError{fmt.Errorf("%s needs %s; %s --help describes them", cmd.Name(), strings.Join(missing, ", "), cmd.CommandPath())}
+	if err := missingFlags(cmd, c.missingFlags(c.values)); err != nil {
+		return err
 	}
 	return c.sendOperation(cmd.Context(), cmd.OutOrStdout())
 }

@@ -160,7 +160,12 @@ func newUnsealCommand() *cobra.Command {
 	var in controls.UnsealRequest
 	cmd := &cobra.Command{
 		Use: "unseal", Short: "rewrite a file that the bank does not have", Args: noArguments,
-		RunE: func(cmd *cobra.Command, _ []string) error { return runUnseal(cmd.Context(), in, cmd.OutOrStdout()) },
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := requireFlags(cmd, "--batch", "--reason"); err != nil {
+				return err
+			}
+			return runUnseal(cmd.Context(), in, cmd.OutOrStdout())
+		},
 	}
 	set := cmd.Flags()
 	set.StringVar(&in.Batch, "batch", "", "the file's name without its extension, such as PPT-20261122-0123456789AB")

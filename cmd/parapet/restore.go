@@ -48,6 +48,11 @@ func newRestoreVerb(verb, short string) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: verb, Short: short, Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error {
+			if verb != "status" {
+				if err := requireFlags(cmd, "--reason"); err != nil {
+					return err
+				}
+			}
 			return runRestore(cmd.Context(), verb, in, cmd.OutOrStdout())
 		},
 	}
