@@ -36,9 +36,9 @@ var schemaNames = sync.OnceValue(func() *fieldNames {
 	return n
 })
 
-// freeformMembers are input members whose own members are named by the caller, not by the
-// schema.
-var freeformMembers = []string{"context", "metadata", "document"}
+// freeformMembers are input members whose own members are named by the caller, or by the
+// format of a file, not by the schema.
+var freeformMembers = []string{"context", "metadata", "document", "content_base64"}
 
 // inputArgument is the only argument of every mutation.
 const inputArgument = "input"

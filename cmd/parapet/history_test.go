@@ -70,6 +70,9 @@ func TestHistoryIsLoadedListedAndExported(t *testing.T) {
 	_, err = run("load", file, "--reason", "r")
 	require.ErrorContains(t, err, `"today" is not a time`)
 	require.Equal(t, exitRefused, exitCode(err))
+	require.NoError(t, os.WriteFile(file, []byte("# name: Quakes\n"), 0o600))
+	_, err = run("load", file, "--reason", "r")
+	require.ErrorContains(t, err, `the line "# data_set: …" is missing`, "the names of the file, not of the API")
 	for _, wrong := range [][]string{{"load"}, {"load", file}, {"load", file + ".missing", "--reason", "r"}, {"list", "x"}, {"export"}} {
 		_, err = run(wrong...)
 		require.Equal(t, exitUsage, exitCode(err), wrong)
