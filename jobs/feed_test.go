@@ -47,7 +47,7 @@ func TestObserveKeepsTheGoodRowsOfABadFile(t *testing.T) {
 		stopped      string
 	}{
 		"a quake feed that breaks off": {feed.SourceUSGS, string(week[:400_000]), len(cut.Observations), fmt.Sprintf("line %d: the file breaks off after feature", cut.Errors[0].Line), ""},
-		"a page instead of a feed":     {feed.SourceUSGS, "<html>maintenance</html>", 0, "line 1: the file breaks off", ""},
+		"a page instead of a feed":     {feed.SourceUSGS, "<html>maintenance</html>", 0, "line 1: the file breaks off after feature 0: it is not JSON in UTF-8 from byte 1 on", ""},
 		"a storm with a bad fix":       {feed.SourceNHC, strings.Replace(stormFile(1, 3), "45, 1000\n", "gale, 1000\n", 1), 2, "line 2: ", ""},
 		"a day in words":               {feed.SourceGHCN, "location,date,precipitation,temp_max,temp_min,wind,weather\nSeattle,2012-01-01,0.0,12.8,5.0,4.7,drizzle\nSeattle,yesterday,0.0,12.8,5.0,4.7,rain\n", 1, "line 3: ", ""},
 		"wind of no storm on earth":    {feed.SourceNHC, strings.Replace(stormFile(1, 3), "45, 1000\n", "450, 1000\n", 1), 2, "AL011999 /measures/wind/value: ", ""},

@@ -45,10 +45,10 @@ func requireCompatible(ctx context.Context, db querier, known migrate.MigrationS
 	}
 	var minimum int
 	err = db.QueryRow(ctx, "select minimum_binary from schema_compatibility").Scan(&minimum)
-	if isUndefinedTable(err) {
+	if hasCode(err, undefinedTable) {
 		var used bool
 		err = db.QueryRow(ctx, "select exists (select from bun_migrations)").Scan(&used)
-		if isUndefinedTable(err) || err == nil && !used {
+		if hasCode(err, undefinedTable) || err == nil && !used {
 			return nil
 		}
 		if err == nil {
@@ -64,9 +64,15 @@ func requireCompatible(ctx context.Context, db querier, known migrate.MigrationS
 	return nil
 }
 
-func isUndefinedTable(err error) bool {
+// These are codes of Postgres.
+const (
+	undefinedTable        = "42P01"
+	insufficientPrivilege = "42501"
+)
+
+func hasCode(err error, code string) bool {
 	var pg *pgconn.PgError
-	return errors.As(err, &pg) && pg.Code == "42P01"
+	return errors.As(err, &pg) && pg.Code == code
 }
 
 // saveTransitions writes the transitions of this release to status_transitions. It keeps

@@ -30,8 +30,16 @@ const advisoryLockKey int64 = 0x70617261706574
 
 // Apply migrates and returns the names of the migrations it applied. It waits
 // while another process applies them. Migrations only go forward. Errors:
-// BinaryTooOldError, ErrUnreleased.
+// BinaryTooOldError, ErrUnreleased, ErrNotOwner.
 func Apply(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
+	names, err := apply(ctx, pool)
+	if hasCode(err, insufficientPrivilege) {
+		return nil, ErrNotOwner
+	}
+	return names, err
+}
+
+func apply(ctx context.Context, pool *pgxpool.Pool) ([]string, error) {
 	// A connection of its own: callers that wait must not keep the pool from the
 	// one that works.
 	lock, err := pgx.ConnectConfig(ctx, pool.Config().ConnConfig)
@@ -106,6 +114,9 @@ func applyOwn(ctx context.Context, migrator *migrate.Migrator) ([]string, error)
 	return names, nil
 }
 
+// ErrNotOwner means that the role of the connections cannot migrate the database.
+var ErrNotOwner = errors.New("the role of this address may not migrate the database: run parapet migrate as the owner of the tables")
+
 // ErrPending says that the database is behind this release.
 var ErrPending = errors.New("the database has unapplied migrations; run: parapet migrate")
 
@@ -119,11 +130,11 @@ func Check(ctx context.Context, pool *pgxpool.Pool) error {
 	}
 	defer closeDB()
 	status, err := migrator.MigrationsWithStatus(ctx)
-	if err != nil {
-		return fmt.Errorf("read migrations: %w", errors.Join(ErrPending, err))
-	}
-	if len(status.Unapplied()) > 0 {
+	if hasCode(err, undefinedTable) || err == nil && len(status.Unapplied()) > 0 {
 		return ErrPending
+	}
+	if err != nil {
+		return fmt.Errorf("read migrations: %w", err)
 	}
 	return nil
 }

@@ -98,6 +98,20 @@ func TestSchemaOneReleaseAheadIsAccepted(t *testing.T) {
 	require.Empty(t, names)
 }
 
+func TestEmptyDatabaseIsBehindThisRelease(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, migrations.ErrPending, migrations.Check(t.Context(), openDatabase(t, modeltest.URL(t)).Pool), "without the text of Postgres")
+}
+
+func TestUnreadableMigrationsAreNotPending(t *testing.T) {
+	t.Parallel()
+	db, _ := modeltest.Database(t, 4)
+	exec(t, db, "alter table bun_migrations rename column group_id to other")
+	err := migrations.Check(t.Context(), db.Pool)
+	require.ErrorContains(t, err, "read migrations: ")
+	require.NotErrorIs(t, err, migrations.ErrPending)
+}
+
 func TestUnreleasedDatabaseIsRefused(t *testing.T) {
 	t.Parallel()
 	db, _ := modeltest.Database(t, 4)

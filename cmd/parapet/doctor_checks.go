@@ -95,7 +95,7 @@ func (c *checker) checkDatabase(ctx context.Context) bool {
 		c.addResult("durability", how, fmt.Sprintf("synchronous_commit %s, fsync %s", commit, fsync), "Turn both on: the database must not forget the intent of a payout.")
 	}
 	c.checkClockSkew("clock of the database", now.Sub(local))
-	err, advice := migrations.Check(ctx, c.db.Pool), "Run parapet migrate with this DATABASE_URL."
+	err, advice := migrations.Check(ctx, c.db.Pool), "Run parapet migrate as the owner of the tables."
 	if tooOld := new(migrations.BinaryTooOldError); errors.As(err, &tooOld) {
 		advice = "Run the release that migrated the database, or a newer one."
 	}

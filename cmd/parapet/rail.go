@@ -22,6 +22,7 @@ import (
 	"parapet/jobs/rail/iso20022"
 	"parapet/jobs/rail/nacha"
 	"parapet/model/payouts/controls"
+	"parapet/model/wire"
 )
 
 // maxRailBatch bounds the orders of one call: their answers must fit into one body, and a
@@ -131,7 +132,7 @@ func readAccount(path string, into any) error {
 		err = json.Unmarshal(text, into, json.RejectUnknownMembers(true))
 	}
 	if err != nil {
-		return fmt.Errorf("PARAPET_RAIL_ACCOUNT: name a JSON file about the paying account: %w", err)
+		return fmt.Errorf("PARAPET_RAIL_ACCOUNT: name a JSON file about the paying account: %w", wire.JSONError(err))
 	}
 	return nil
 }

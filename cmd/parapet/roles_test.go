@@ -180,4 +180,10 @@ func TestRoleWithoutPrivilegesIsRefused(t *testing.T) {
 	require.Error(t, err)
 	require.Regexp(t, `fail +privileges +the role `+role, said)
 	require.Contains(t, said, "grant select, insert, update, delete on all tables")
+	_, err = b.DB.Pool.Exec(t.Context(), "delete from bun_migrations where id = (select max(id) from bun_migrations)")
+	require.NoError(t, err)
+	said, err = c.runCommand(t, "migrate")
+	require.Error(t, err)
+	require.Contains(t, said, "run parapet migrate as the owner of the tables")
+	require.NotContains(t, said, "SQLSTATE")
 }

@@ -52,6 +52,10 @@ func TestVerifyReceiptOffline(t *testing.T) {
 	require.Equal(t, claim.ID, report.ID)
 	require.Positive(t, report.Checked)
 
+	require.NoError(t, os.WriteFile(keys+".list", []byte("[]"), 0o600))
+	_, err = verifyReceipt(keys+".list", "--keys", keys)
+	require.ErrorContains(t, err, "this is not a whole receipt: it is not a JSON object")
+	require.NotContains(t, err.Error(), "wire.")
 	changed := *signed
 	changed.Payload = bytes.Replace(signed.Payload, []byte(`"decided_by":"system"`), []byte(`"decided_by":"operator"`), 1)
 	_, err = verifyReceipt(save("changed.json", &changed), "--keys", keys)

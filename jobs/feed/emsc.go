@@ -27,7 +27,7 @@ func ParseEMSC(r io.Reader) (Batch, error) { return parseFeatures(r, addEMSCFeat
 func addEMSCFeature(b *Batch, text jsontext.Value) (id string, err error) {
 	var f emscFeature
 	if err := json.Unmarshal(text, &f); err != nil {
-		return "", err
+		return "", wire.JSONError(err)
 	}
 	f.ID = cmp.Or(f.ID, f.Properties.UNID)
 	observation, err := f.toObservation()

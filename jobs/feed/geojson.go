@@ -31,7 +31,7 @@ func parseFeatures(r io.Reader, add func(b *Batch, text jsontext.Value) (id stri
 	case err == nil:
 		return p.batch, nil
 	case errors.As(err, &syntax), errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF), errors.Is(err, errNotCollection):
-		p.addRowError(lines.lineAt(p.decoder.InputOffset()), "the file breaks off after feature %d: %v", p.count, err)
+		p.addRowError(lines.lineAt(p.decoder.InputOffset()), "the file breaks off after feature %d: %v", p.count, wire.JSONError(err))
 		return p.batch, nil
 	default:
 		return p.batch, fmt.Errorf("reading stopped after feature %d: %w", p.count, err)

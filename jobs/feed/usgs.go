@@ -22,7 +22,7 @@ func ParseUSGS(r io.Reader) (Batch, error) { return parseFeatures(r, addUSGSFeat
 func addUSGSFeature(b *Batch, text jsontext.Value) (id string, err error) {
 	var f usgsFeature
 	if err := json.Unmarshal(text, &f); err != nil {
-		return "", err
+		return "", wire.JSONError(err)
 	}
 	deleted := f.Properties.Status == "deleted"
 	if deleted || f.Properties.Type != "earthquake" {

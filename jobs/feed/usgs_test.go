@@ -91,7 +91,7 @@ func TestUSGSLeavesOutBadFeatures(t *testing.T) {
 		{"position null", `24.1737`, `null`, "not two numbers"},
 		{"position missing", `[121.653,24.1737,-0.50]`, `[]`, "no position"},
 		{"depth as text", `-0.50`, `"deep"`, "depth is not a plain decimal"},
-		{"named twice", `"id":"us1"`, `"id":"us1","id":"us2"`, "duplicate"},
+		{"named twice", `"id":"us1"`, `"id":"us1","id":"us2"`, "is there twice"},
 		{"no object", quak, `7`, "feature 2"},
 	} {
 		t.Run(test.name, func(t *testing.T) {

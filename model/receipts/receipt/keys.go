@@ -64,7 +64,7 @@ func parseKey(k wire.ReceiptKey) (ed25519.PublicKey, error) {
 func ParseKeySet(text []byte) (wire.ReceiptKeySet, error) {
 	var set wire.ReceiptKeySet
 	if err := json.Unmarshal(text, &set); err != nil {
-		return set, fmt.Errorf("the file of keys is not the JSON of /.well-known/parapet-receipt-keys.json: %w", err)
+		return set, fmt.Errorf("the file of keys is not the JSON of /.well-known/parapet-receipt-keys.json: %w", wire.JSONError(err))
 	}
 	for _, key := range set.Keys {
 		if _, err := parseKey(key); err != nil {

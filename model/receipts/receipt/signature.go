@@ -70,7 +70,7 @@ type Trust struct {
 func ParseSigned(text []byte) (*wire.Receipt, error) {
 	signed := new(wire.Receipt)
 	if err := json.Unmarshal(text, signed, json.RejectUnknownMembers(true)); err != nil {
-		return nil, fmt.Errorf("this is not a whole receipt: %w", err)
+		return nil, fmt.Errorf("this is not a whole receipt: %w", wire.JSONError(err))
 	}
 	if len(signed.Payload) == 0 || signed.Payload.Kind() != jsontext.KindBeginObject {
 		return nil, errors.New("this is not a receipt: it needs payload, key and jws")

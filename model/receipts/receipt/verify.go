@@ -11,6 +11,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/quoting/pricing"
+	"parapet/model/wire"
 )
 
 // Verify checks the signature of a receipt and computes every computed member again. What
@@ -40,7 +41,7 @@ func VerifyPayload(payload jsontext.Value, data Data) (*Report, error) {
 		Format int    `json:"format"`
 	}
 	if err := json.Unmarshal(payload, &kind); err != nil {
-		return nil, fmt.Errorf("read payload: %w", err)
+		return nil, fmt.Errorf("read payload: %w", wire.JSONError(err))
 	}
 	r := &Report{Type: kind.Type, Differences: []Difference{}, NotChecked: []Remark{}, Decided: []Remark{}}
 	switch {
@@ -57,7 +58,7 @@ func VerifyPayload(payload jsontext.Value, data Data) (*Report, error) {
 // parsePayload reads a payload strictly, so that no member is left unverified.
 func parsePayload(payload jsontext.Value, into any) error {
 	if err := json.Unmarshal(payload, into, json.RejectUnknownMembers(true)); err != nil {
-		return fmt.Errorf("read payload: %w", err)
+		return fmt.Errorf("read payload: %w", wire.JSONError(err))
 	}
 	return nil
 }
