@@ -82,7 +82,7 @@ func TestObserveFailsOnATruncatedFile(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, feed.SampleUSGSWeek()[:100_000], 0o600))
 	var out bytes.Buffer
 	err := runCommand(t.Context(), []string{"observe", "--source", feed.SourceUSGS, file}, &out)
-	require.ErrorContains(t, err, "1 rows were left out")
+	require.ErrorContains(t, err, "1 row was left out")
 	require.Contains(t, out.String(), "the file breaks off")
 	var kept int
 	require.NoError(t, db.Pool.QueryRow(t.Context(), "select count(*) from observations").Scan(&kept))

@@ -75,6 +75,13 @@ func TestHelpListsEveryCommandInAGroup(t *testing.T) {
 	require.Contains(t, words, "decide-claim\t")
 }
 
+func TestCountsHaveTheirPlural(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, "1 row was", countOf(1, "row was", "rows were"))
+	require.Equal(t, "0 rows were", countOf(0, "row was", "rows were"))
+	require.Equal(t, "2 rows were", countOf(2, "row was", "rows were"))
+}
+
 func TestHelpDescribesACommand(t *testing.T) {
 	t.Parallel()
 	for _, args := range [][]string{{"help", "restore", "begin"}, {"restore", "begin", "--help"}} {

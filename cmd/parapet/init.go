@@ -203,7 +203,7 @@ func (s settings) checkBeforeMigration(ctx context.Context, out io.Writer) error
 	if err := printResults(out, failed, false); err != nil {
 		return err
 	}
-	return fmt.Errorf("%d checks failed, and nothing was written: correct the settings and run parapet init again", len(failed))
+	return fmt.Errorf("%s failed, and nothing was written: correct the settings and run parapet init again", countOf(len(failed), "check", "checks"))
 }
 
 func (o *initOptions) fillDatabase(ctx context.Context, s settings, out io.Writer) error {

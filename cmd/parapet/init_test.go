@@ -91,7 +91,7 @@ func TestInitWritesNothingBeforeTheChecksPass(t *testing.T) {
 		says string
 	}{
 		"missing values":  {nil, "name --issuer, --rail, --partner;"},
-		"issuer down":     {[]string{"--issuer", "http://127.0.0.1:1", "--rail", "simulator", "--partner", "acme", "--set", "PARAPET_REHEARSAL=true"}, "1 checks failed, and nothing was written"},
+		"issuer down":     {[]string{"--issuer", "http://127.0.0.1:1", "--rail", "simulator", "--partner", "acme", "--set", "PARAPET_REHEARSAL=true"}, "1 check failed, and nothing was written"},
 		"unknown setting": {[]string{"--issuer", "http://127.0.0.1:1", "--rail", "simulator", "--partner", "acme", "--set", "PARAPET_TYPO=1"}, "there is no setting PARAPET_TYPO"},
 		"a wrong letter":  {[]string{"--write-only", "--issuer", "http://127.0.0.1:1", "--set", "PARAPET_LISTENS=:80"}, "there is no setting PARAPET_LISTENS; did you mean PARAPET_LISTEN?"},
 		"wrong prefix":    {[]string{"--write-only", "--issuer", "http://127.0.0.1:1", "--rail", "simulator", "--set", "LOG_LEVEL_OF_PARAPET=debug"}, "there is no setting LOG_LEVEL_OF_PARAPET; parapet config lists them"},

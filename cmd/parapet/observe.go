@@ -80,7 +80,7 @@ func runObserve(ctx context.Context, o observeOptions, from string, out io.Write
 		err = waitForDecisions(ctx, service.Progress, began, out)
 	}
 	if err == nil && len(seen.Problems) > 0 {
-		err = fmt.Errorf("%d rows were left out; the others are recorded", len(seen.Problems))
+		err = fmt.Errorf("%s left out; the others are recorded", countOf(len(seen.Problems), "row was", "rows were"))
 	}
 	return err
 }

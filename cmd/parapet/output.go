@@ -239,3 +239,11 @@ func scalarText(value jsontext.Value) string {
 		return r
 	}, text)
 }
+
+// countOf returns a number with the words for one or for several.
+func countOf(n int, one, several string) string {
+	if n == 1 {
+		return "1 " + one
+	}
+	return fmt.Sprintf("%d %s", n, several)
+}

@@ -21,14 +21,14 @@ type buildInfo struct {
 	Commit   string `json:"commit,omitempty"`
 	Go       string `json:"go"`
 	Platform string `json:"platform"`
-	Schema   string `json:"schema"` // the newest migration
+	Schema   string `json:"schema"` // the newest migration that it knows
 }
 
 func newVersionCommand() *cobra.Command {
 	var format outputFormat
 	cmd := &cobra.Command{
 		Use: "version", Example: "  parapet version --output json",
-		Short: "print version, commit, Go and the schema of the database", Args: noArguments,
+		Short: "print version, commit, Go and the newest migration that it knows", Args: noArguments,
 		RunE: func(cmd *cobra.Command, _ []string) error { return printVersion(format, cmd.OutOrStdout()) },
 	}
 	format.addFlag(cmd)
