@@ -6,8 +6,8 @@ import { chosenPartner } from "./store";
 import { t } from "./texts";
 import { Choice, Text } from "./ui";
 
-// useFilter returns the filter, with the partner that an operator has chosen, and the bar that edits it. Typed values apply after a short wait.
-export function useFilter(names: string[], options: Record<string, string[]> = {}): [Record<string, any>, ComponentChildren] {
+// useFilter returns the filter, with the partner that an operator has chosen, the bar that edits it, and whether its address filters. Typed values apply after a short wait.
+export function useFilter(names: string[], options: Record<string, string[]> = {}): [Record<string, any>, ComponentChildren, boolean] {
 	const search = useSearch();
 	const [location, go] = useLocation();
 	const asked = useMemo(() => Object.fromEntries([...new URLSearchParams(search)].filter(([name, value]) => names.includes(name) && value !== "")), [search]);
@@ -33,5 +33,5 @@ export function useFilter(names: string[], options: Record<string, string[]> = {
 			})}
 		</div>
 	);
-	return [fixed ? { ...asked, partner: chosen } : asked, bar];
+	return [fixed ? { ...asked, partner: chosen } : asked, bar, Object.keys(asked).length > 0];
 }

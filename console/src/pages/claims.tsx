@@ -48,12 +48,12 @@ export default function Claims({ viewer, id }: { viewer: Viewer; id?: string }) 
 
 function All({ viewer }: { viewer: Viewer }) {
 	const operator = viewer.kind === "OPERATOR";
-	const [filter, bar] = useFilter(["status", "product", "partnerReference", ...(operator ? ["partner"] : [])], { status: ["", "OPENED", "APPROVED", "DEFERRED", "DECLINED", "WITHDRAWN", "CLOSED"] });
+	const [filter, bar, isFiltered] = useFilter(["status", "product", "partnerReference", ...(operator ? ["partner"] : [])], { status: ["", "OPENED", "APPROVED", "DEFERRED", "DECLINED", "WITHDRAWN", "CLOSED"] });
 	return (
 		<Page title={t.nav.pages.claims} lead={t.claims.lead}>
 			<Card class="flush">
 				{bar}
-				<List query={listQuery} variables={{ filter }} pick={(d) => d.claims} name={t.nav.pages.claims} empty={t.claims.empty} every={operator ? 15_000 : undefined} columns={[
+				<List query={listQuery} variables={{ filter }} pick={(d) => d.claims} name={t.nav.pages.claims} empty={isFiltered ? t.claims.empty : t.claims.none} every={operator ? 15_000 : undefined} columns={[
 					{ title: t.fields.claim, cell: (c) => <Id id={c.id} href={`/claims/${c.id}`} /> },
 					...(operator ? [{ title: t.fields.partner, cell: (c: { partner: string }) => c.partner }] : []),
 					{ title: t.fields.status, cell: (c) => <Status code={c.status} /> }, { title: t.fields.event, cell: (c) => c.occurrence ? `${c.occurrence.source} ${c.occurrence.sourceEventId}` : human(c.origin) },

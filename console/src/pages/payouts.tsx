@@ -41,12 +41,12 @@ const statuses = ["", "PENDING", "BLOCKED", "RELEASING", "RELEASED", "RECONCILIN
 
 function All({ viewer }: { viewer: Viewer }) {
 	const operator = viewer.kind === "OPERATOR";
-	const [filter, bar] = useFilter(["status", ...(operator ? ["partner"] : [])], { status: statuses });
+	const [filter, bar, isFiltered] = useFilter(["status", ...(operator ? ["partner"] : [])], { status: statuses });
 	return (
 		<Page title={t.nav.pages.payouts} lead={t.payouts.lead}>
 			<Card class="flush">
 				{bar}
-				<List query={listQuery} variables={{ filter }} pick={(d) => d.payouts} name={t.nav.pages.payouts} empty={t.payouts.empty} every={operator ? 15_000 : undefined} columns={[
+				<List query={listQuery} variables={{ filter }} pick={(d) => d.payouts} name={t.nav.pages.payouts} empty={isFiltered ? t.payouts.empty : t.payouts.none} every={operator ? 15_000 : undefined} columns={[
 					{ title: t.fields.payout, cell: (p) => <Id id={p.id} href={`/payouts/${p.id}`} /> },
 					...(operator ? [{ title: t.fields.partner, cell: (p: { partner: string }) => p.partner }] : []),
 					{ title: t.fields.status, cell: (p) => <Status code={p.status} more={p.blockedReason} /> }, { title: t.fields.claim, cell: (p) => <Id id={p.claimId} href={`/claims/${p.claimId}`} /> },

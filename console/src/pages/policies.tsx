@@ -37,12 +37,12 @@ export default function Policies({ viewer, id }: { viewer: Viewer; id?: string }
 
 function All({ viewer }: { viewer: Viewer }) {
 	const operator = viewer.kind === "OPERATOR";
-	const [filter, bar] = useFilter(["status", "product", "partnerReference", ...(operator ? ["partner"] : [])], { status: ["", "ACTIVE", "EXHAUSTED", "EXPIRED", "CANCELLED", "ARCHIVED"] });
+	const [filter, bar, isFiltered] = useFilter(["status", "product", "partnerReference", ...(operator ? ["partner"] : [])], { status: ["", "ACTIVE", "EXHAUSTED", "EXPIRED", "CANCELLED", "ARCHIVED"] });
 	return (
 		<Page title={t.nav.pages.policies} lead={t.policies.lead} actions={!operator && <Link class="button primary" href="/quotes/new">{t.quotes.new}</Link>}>
 			<Card class="flush">
 				{bar}
-				<List query={listQuery} variables={{ filter }} pick={(d) => d.policies} name={t.nav.pages.policies} empty={t.policies.empty} columns={[
+				<List query={listQuery} variables={{ filter }} pick={(d) => d.policies} name={t.nav.pages.policies} empty={isFiltered ? t.policies.empty : t.policies.none} columns={[
 					{ title: t.fields.policy, cell: (p) => <Id id={p.id} href={`/policies/${p.id}`} /> },
 					...(operator ? [{ title: t.fields.partner, cell: (p: { partner: string }) => p.partner }] : []),
 					{ title: t.fields.reference, cell: (p) => p.partnerReference ?? "–" }, { title: t.fields.product, cell: (p) => p.productKey },

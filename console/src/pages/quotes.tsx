@@ -38,12 +38,12 @@ export default function Quotes({ viewer, id }: { viewer: Viewer; id?: string }) 
 
 function All({ viewer }: { viewer: Viewer }) {
 	const operator = viewer.kind === "OPERATOR";
-	const [filter, bar] = useFilter(["status", "product", "partnerReference", ...(operator ? ["partner"] : [])], { status: ["", "PRICED", "BOUND", "EXPIRED"] });
+	const [filter, bar, isFiltered] = useFilter(["status", "product", "partnerReference", ...(operator ? ["partner"] : [])], { status: ["", "PRICED", "BOUND", "EXPIRED"] });
 	return (
 		<Page title={t.nav.pages.quotes} lead={t.quotes.lead} actions={!operator && <Link class="button primary" href="/quotes/new">{t.quotes.new}</Link>}>
 			<Card class="flush">
 				{bar}
-				<List query={listQuery} variables={{ filter }} pick={(d) => d.quotes} name={t.nav.pages.quotes} empty={t.quotes.empty} columns={[
+				<List query={listQuery} variables={{ filter }} pick={(d) => d.quotes} name={t.nav.pages.quotes} empty={isFiltered ? t.quotes.empty : t.quotes.none} columns={[
 					{ title: t.fields.quote, cell: (q) => <Id id={q.id} href={`/quotes/${q.id}`} /> },
 					...(operator ? [{ title: t.fields.partner, cell: (q: { partner: string }) => q.partner }] : []),
 					{ title: t.fields.reference, cell: (q) => q.partnerReference ?? "–" }, { title: t.fields.product, cell: (q) => q.productKey }, { title: t.fields.status, cell: (q) => <Status code={q.status} /> },

@@ -312,7 +312,7 @@ await check("an operator looks at one partner", async () => {
 	await olive.choose("Policies");
 	await olive.page.getByRole("cell", { name: "acme", exact: true }).first().waitFor();
 	await partner.selectOption("globex");
-	await olive.page.getByText("No policies match.").waitFor();
+	await olive.page.getByText("No policies yet.").waitFor();
 	await olive.choose("Portfolio");
 	await olive.page.getByText("No policy is in force yet.").waitFor();
 	await partner.selectOption("acme");

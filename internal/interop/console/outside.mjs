@@ -26,7 +26,7 @@ await page.getByRole("button", { name: /^Bind for/ }).click();
 await ann.sees(/^Policy /);
 await page.waitForTimeout(5000);
 await ann.choose("Claims");
-await page.getByText("No claims match.").waitFor();
+await page.getByText("No claims yet.").waitFor();
 assert(refreshed.length >= 2, "the tokens were refreshed");
 assert(refreshed.every((sent) => sent.get("grant_type") === "refresh_token"));
 assert.equal(new Set(refreshed.map((sent) => sent.get("refresh_token"))).size, refreshed.length, "each refresh token is used once");
