@@ -9,6 +9,7 @@ import (
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/coder/websocket"
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
@@ -46,11 +47,7 @@ func (s *socket) handleMessage(ctx context.Context, kind websocket.MessageType, 
 	case "subscribe":
 		return s.startOperation(ctx, m)
 	case "complete":
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if cancel := s.active[m.ID]; cancel != nil {
-			cancel()
-		}
+		s.completeOperation(m.ID)
 		return nil
 	default:
 		return &closeError{closeBadRequest, "Unknown type of message"}
@@ -116,9 +113,12 @@ func (s *socket) startOperation(ctx context.Context, m message) error {
 		return s.sendError(ctx, m.ID, apperr.Fail(apperr.CodeRateLimited, "This socket runs %d operations, the most that are allowed; complete one first.", s.streams.MaxPerSocket))
 	}
 	actor, err := s.visit.AuthenticateWith(ctx, s.authorization)
-	asked := new(requestBody)
-	if err == nil {
-		err = parseJSON(&upload.Body{JSON: m.Payload}, "", asked)
+	if err != nil {
+		return s.sendError(ctx, m.ID, err)
+	}
+	asked, err := parsePayload(m.Payload)
+	if closed := (*closeError)(nil); errors.As(err, &closed) {
+		return closed
 	}
 	if err != nil {
 		return s.sendError(ctx, m.ID, err)
@@ -144,6 +144,25 @@ func (s *socket) startOperation(ctx context.Context, m message) error {
 	return nil
 }
 
+// parsePayload reads the payload of a subscribe message. A payload of another shape than
+// the protocol's gives a closeError; a request may name its document instead of sending a
+// query.
+func parsePayload(payload jsontext.Value) (*requestBody, error) {
+	invalid := &closeError{closeBadRequest, "The payload of subscribe is an object whose query is a string"}
+	if len(payload) == 0 || payload.Kind() != '{' {
+		return nil, invalid
+	}
+	asked := new(requestBody)
+	err := parseJSON(&upload.Body{JSON: payload}, "", asked)
+	if mistyped := (*json.SemanticError)(nil); errors.As(err, &mistyped) {
+		return nil, invalid
+	}
+	if err == nil && asked.Query == "" && asked.DocumentID == "" && asked.Extensions["persistedQuery"] == nil {
+		return nil, invalid
+	}
+	return asked, err
+}
+
 // acquireSubscription returns the place of one more subscription: the socket's own for
 // the first, further ones are counted. Errors: as acquireSlot.
 func (s *socket) acquireSubscription(actor actor.Actor) (slot, error) {
@@ -157,6 +176,23 @@ func (s *socket) acquireSubscription(actor actor.Actor) (slot, error) {
 	return slot{free, free}, nil
 }
 
+// activeOperation is an operation that neither side has completed.
+type activeOperation struct {
+	id  string
+	end context.CancelFunc
+}
+
+// completeOperation ends an operation for its client, who may use the id and the place
+// again at once. Its goroutine ends later and sends nothing more.
+func (s *socket) completeOperation(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if o := s.active[id]; o != nil {
+		delete(s.active, id)
+		o.end()
+	}
+}
+
 // runOperation runs an operation concurrently with the others.
 func (s *socket) runOperation(ctx context.Context, id string, operation *graphql.OperationContext, actor actor.Actor, slot slot) {
 	s.mu.Lock()
@@ -166,27 +202,47 @@ func (s *socket) runOperation(ctx context.Context, id string, operation *graphql
 		return
 	}
 	within, cancel := boundOperation(ctx, operation)
-	s.active[id] = cancel
+	o := &activeOperation{id: id, end: cancel}
+	if operation.Operation.Operation == ast.Subscription {
+		// Other operations count until they have stopped: they use the database.
+		o.end = func() { cancel(); slot.release() }
+	}
+	s.active[id] = o
 	s.running.Go(func() {
 		defer slot.finish()
 		err := s.streams.runOperation(within, s.exec, operation, actor, func(response *graphql.Response) error {
-			return s.sendMessage(ctx, message{ID: id, Type: "next", Payload: joinResponse(response)})
+			return s.sendOperationMessage(ctx, o, message{ID: id, Type: "next", Payload: joinResponse(response)})
 		})
 		var closed *closeError // the close frame gives the reason
 		unwanted := within.Err() != nil && (err == nil || errors.As(err, &closed))
 		cancel()
-		s.mu.Lock()
-		delete(s.active, id)
-		s.mu.Unlock()
 		slot.release()
 		switch {
 		case unwanted:
 		case err != nil:
-			_ = s.sendError(ctx, id, err)
+			if last, err := newErrorMessage(id, gqlerror.List{presentError(ctx, err)}); err == nil {
+				_ = s.sendOperationMessage(ctx, o, last)
+			}
 		default:
-			_ = s.sendMessage(ctx, message{ID: id, Type: "complete"})
+			_ = s.sendOperationMessage(ctx, o, message{ID: id, Type: "complete"})
 		}
 	})
+}
+
+// sendOperationMessage sends a message of an operation unless its client has completed
+// it: another operation may have its id. The lock is held while the message is written,
+// so that none follows completeOperation. A message other than next is the last one; the
+// id is free before the client reads it.
+func (s *socket) sendOperationMessage(ctx context.Context, o *activeOperation, m message) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.active[o.id] != o {
+		return nil
+	}
+	if m.Type != "next" {
+		delete(s.active, o.id)
+	}
+	return s.sendMessage(ctx, m)
 }
 
 // boundOperation returns the context of an operation, with a timeout unless it is a
@@ -204,9 +260,15 @@ func (s *socket) sendError(ctx context.Context, id string, err error) error {
 }
 
 func (s *socket) sendErrors(ctx context.Context, id string, refusals gqlerror.List) error {
-	text, err := wire.Encode(refusals)
+	m, err := newErrorMessage(id, refusals)
 	if err != nil {
 		return err
 	}
-	return s.sendMessage(ctx, message{ID: id, Type: "error", Payload: text})
+	return s.sendMessage(ctx, m)
+}
+
+// newErrorMessage returns the message that ends an operation with errors.
+func newErrorMessage(id string, refusals gqlerror.List) (message, error) {
+	text, err := wire.Encode(refusals)
+	return message{ID: id, Type: "error", Payload: text}, err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/graph"
+	"parapet/internal/gateway"
 )
 
 // socketClient is the WebSocket client of a test.
@@ -104,6 +105,22 @@ func TestSocketsSpeakTheProtocol(t *testing.T) {
 	require.Equal(t, websocket.StatusCode(4409), websocket.CloseStatus(c.err))
 }
 
+// The client may use an id and its place again as soon as it has completed the operation.
+func TestCompleteFreesIDAndPlaceAtOnce(t *testing.T) {
+	t.Parallel()
+	s := newServedFixture(t, graph.Streams{MaxPerSocket: 1, Waiters: gateway.NewWaiters(1, 1)})
+	s.Quote("rain-excess", nil)
+	s.relayEvents(t)
+	c := s.dialSocket(t, "acme")
+	for i := range 40 {
+		id := fmt.Sprint(i / 2) // every id twice
+		c.sendMessage(fmt.Sprintf(`{"id":%q,"type":"subscribe","payload":{"query":"subscription { events(afterSequence: 0) { sequence } }"}}`, id))
+		m := c.readMessage()
+		require.Equal(t, []string{id, "next"}, []string{m.ID, m.Type}, "%s %v", m.Payload, c.err)
+		c.sendMessage(fmt.Sprintf(`{"id":%q,"type":"complete"}`, id))
+	}
+}
+
 // pushedBack is a connection whose first bytes were read before.
 type pushedBack struct {
 	net.Conn
@@ -160,6 +177,7 @@ func TestSocketsAreRefused(t *testing.T) {
 	t.Parallel()
 	s := newServedFixture(t, graph.Streams{Origins: []string{"https://console.example"}})
 	const protocol = "graphql-transport-ws"
+	const init = `{"type":"connection_init","payload":{"Authorization":"acme"}}`
 	for name, test := range map[string]struct {
 		say  []string
 		code websocket.StatusCode
@@ -169,8 +187,14 @@ func TestSocketsAreRefused(t *testing.T) {
 		"a wrong token":  {[]string{`{"type":"connection_init","payload":{"authorization":"Bearer x"}}`}, 4403},
 		"no JSON":        {[]string{`{`}, 4400},
 		"a wrong type":   {[]string{`{"type":"start"}`}, 4400},
-		"greeting twice": {[]string{`{"type":"connection_init","payload":{"Authorization":"acme"}}`, `{"type":"connection_init"}`}, 4429},
-		"no id":          {[]string{`{"type":"connection_init","payload":{"Authorization":"acme"}}`, `{"type":"subscribe","payload":{}}`}, 4400},
+		"greeting twice": {[]string{init, `{"type":"connection_init"}`}, 4429},
+		"no id":          {[]string{init, `{"type":"subscribe","payload":{}}`}, 4400},
+		"no payload":     {[]string{init, `{"id":"1","type":"subscribe"}`}, 4400},
+		"a null payload": {[]string{init, `{"id":"1","type":"subscribe","payload":null}`}, 4400},
+		"a list":         {[]string{init, `{"id":"1","type":"subscribe","payload":[]}`}, 4400},
+		"no query":       {[]string{init, `{"id":"1","type":"subscribe","payload":{"variables":{}}}`}, 4400},
+		"a null query":   {[]string{init, `{"id":"1","type":"subscribe","payload":{"query":null}}`}, 4400},
+		"a wrong query":  {[]string{init, `{"id":"1","type":"subscribe","payload":{"query":1}}`}, 4400},
 		"too long":       {[]string{string(make([]byte, 2<<20))}, websocket.StatusMessageTooBig},
 	} {
 		c, _, err := s.connectSocket(t, nil, protocol)

@@ -71,7 +71,7 @@ func (o socketTransport) Do(w http.ResponseWriter, r *http.Request, exec graphql
 		_ = conn.Close(closeProtocol, "Subprotocol not acceptable: use "+transportProtocol)
 		return
 	}
-	s := &socket{streams: o.streams, exec: exec, conn: conn, visit: gateway.FromContext(ctx), authorization: r.Header.Get("Authorization"), active: map[string]context.CancelFunc{}}
+	s := &socket{streams: o.streams, exec: exec, conn: conn, visit: gateway.FromContext(ctx), authorization: r.Header.Get("Authorization"), active: map[string]*activeOperation{}}
 	s.serveMessages(ctx)
 }
 
@@ -98,9 +98,9 @@ type socket struct {
 	releaseSlot   func()
 	subscribed    atomic.Bool // a subscription uses the socket's own slot
 
-	mu      sync.Mutex
-	closed  bool // no operation starts any more
-	active  map[string]context.CancelFunc
+	mu      sync.Mutex // also held while a message of an operation is written
+	closed  bool       // no operation starts any more
+	active  map[string]*activeOperation
 	running sync.WaitGroup
 }
 
