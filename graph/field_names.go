@@ -108,10 +108,10 @@ func (n *fieldNames) translateError(field *ast.FieldDefinition, e *apperr.Error)
 	return &out
 }
 
-// collectArgumentErrors stops a query whose arguments could not be read; a mutation
-// reports them together with its other errors.
+// collectArgumentErrors stops a query whose arguments could not be read or filter by
+// nothing; a mutation reports them together with its other errors.
 func collectArgumentErrors(ctx context.Context, next graphql.Resolver) (any, error) {
-	faults := scalar.CollectedErrors(ctx)
+	faults := append(scalar.CollectedErrors(ctx), emptyFilters(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx))...)
 	if len(faults) == 0 {
 		return next(ctx)
 	}

@@ -1,0 +1,54 @@
+package graph
+
+import (
+	"maps"
+	"slices"
+
+	"github.com/99designs/gqlgen/graphql"
+	"github.com/vektah/gqlparser/v2/ast"
+
+	"parapet/graph/scalar"
+	"parapet/model/kernel/apperr"
+)
+
+// emptyFilters returns an error for each optional argument, and each member of a filter,
+// that is empty text or an empty list. The domain does not filter by an empty value, so
+// the field would return or change more than its caller selects. An empty cursor means
+// the first page.
+func emptyFilters(operation *graphql.OperationContext, field *graphql.FieldContext) []apperr.FieldError {
+	if len(field.Field.Arguments) == 0 {
+		return nil
+	}
+	given := field.Field.ArgumentMap(operation.Variables)
+	if input, is := given[inputArgument].(map[string]any); is {
+		filter, _ := input["filter"].(map[string]any)
+		return emptyMembers(filter, ast.Path{ast.PathName(inputArgument), ast.PathName("filter")})
+	}
+	delete(given, renamedArguments["cursor"])
+	for _, argument := range field.Field.Definition.Arguments {
+		if argument.Type.NonNull {
+			delete(given, argument.Name)
+		}
+	}
+	return emptyMembers(given, nil)
+}
+
+// emptyMembers returns an error for each empty text or list in members or their members.
+func emptyMembers(members map[string]any, at ast.Path) (faults []apperr.FieldError) {
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		inside := append(slices.Clip(at), ast.PathName(name))
+		switch value := members[name].(type) {
+		case map[string]any:
+			faults = append(faults, emptyMembers(value, inside)...)
+		case []any:
+			if len(value) == 0 {
+				faults = append(faults, apperr.FieldError{Pointer: scalar.Pointer(inside), Code: "value", Detail: "Name at least one value, or leave it out."})
+			}
+		case string:
+			if value == "" {
+				faults = append(faults, apperr.FieldError{Pointer: scalar.Pointer(inside), Code: "value", Detail: "Give a value that is not empty, or leave it out."})
+			}
+		}
+	}
+	return faults
+}
