@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -71,19 +72,45 @@ func ColumnContext(partner string, id uuid.UUID, column string) []byte {
 	return []byte(partner + "/" + id.String() + "/" + column)
 }
 
+// nonceSize is the length of a nonce of AES-GCM, in bytes.
+const nonceSize = 12
+
 // SealBytes encrypts with the first key: length of the key's id, the id, nonce,
 // AES-256-GCM ciphertext.
 func (k Keys) SealBytes(plain, bound []byte) ([]byte, error) {
+	nonce := make([]byte, nonceSize)
+	if _, err := rand.Read(nonce); err != nil {
+		return nil, err
+	}
+	return k.sealWith(nonce, plain, bound)
+}
+
+// nonceLabel separates the key of the nonces from the key that seals.
+const nonceLabel = "parapet nonces of cursors v1"
+
+// SealCursor is SealBytes with equal results for equal arguments, so that equal pages
+// have equal cursors and an equal ETag. The nonce is a MAC of the arguments (the
+// construction of SIV, RFC 5297): different arguments have different nonces, and a
+// result reveals no more than that two arguments are equal.
+func (k Keys) SealCursor(plain, bound []byte) ([]byte, error) {
+	secret, err := hkdf.Key(sha256.New, k.Seal[0].Secret, nil, nonceLabel, sha256.Size)
+	if err != nil {
+		return nil, fmt.Errorf("derive the key of nonces: %w", err)
+	}
+	mac := hmac.New(sha256.New, secret)
+	_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(bound)))) // where bound ends
+	_, _ = mac.Write(bound)
+	_, _ = mac.Write(plain)
+	return k.sealWith(mac.Sum(nil)[:nonceSize], plain, bound)
+}
+
+func (k Keys) sealWith(nonce, plain, bound []byte) ([]byte, error) {
 	key := k.Seal[0]
 	aead, err := newGCM(key.Secret)
 	if err != nil {
 		return nil, err
 	}
 	out := append([]byte{byte(len(key.ID))}, key.ID...) //nolint:gosec // check keeps names below 33 bytes
-	nonce := make([]byte, aead.NonceSize())
-	if _, err := rand.Read(nonce); err != nil {
-		return nil, err
-	}
 	return aead.Seal(append(out, nonce...), nonce, plain, bound), nil
 }
 
@@ -105,10 +132,10 @@ func (k Keys) OpenBytes(sealed, bound []byte) ([]byte, error) {
 		if err != nil {
 			return nil, err
 		}
-		if len(rest) < aead.NonceSize() {
+		if len(rest) < nonceSize {
 			return nil, ErrUnsealFailed
 		}
-		plain, err := aead.Open(nil, rest[:aead.NonceSize()], rest[aead.NonceSize():], bound)
+		plain, err := aead.Open(nil, rest[:nonceSize], rest[nonceSize:], bound)
 		if err != nil {
 			return nil, ErrUnsealFailed
 		}

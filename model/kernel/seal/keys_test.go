@@ -123,6 +123,28 @@ func TestCursorKeysDoNotOpenSecrets(t *testing.T) {
 	require.ErrorIs(t, err, ErrUnsealFailed)
 }
 
+func TestEqualCursorsAreSealedEqually(t *testing.T) {
+	t.Parallel()
+	keys := Keys{Seal: []Key{testKey("new", "a"), testKey("old", "b")}}
+	seal := func(keys Keys, plain, bound string) string {
+		sealed, err := keys.SealCursor([]byte(plain), []byte(bound))
+		require.NoError(t, err)
+		opened, err := keys.OpenBytes(sealed, []byte(bound))
+		require.NoError(t, err)
+		require.Equal(t, plain, string(opened))
+		return string(sealed)
+	}
+	require.Equal(t, seal(keys, "cursor", "list"), seal(keys, "cursor", "list"))
+	nonces := map[string]bool{}
+	for _, sealed := range []string{
+		seal(keys, "cursor", "list"), seal(keys, "cursor2", "list"), seal(keys, "cursor", "list2"), seal(keys, "", "list"), seal(keys, "tcursor", "lis"),
+		seal(Keys{Seal: []Key{testKey("new", "c")}}, "cursor", "list"),
+	} {
+		nonces[sealed[4:4+nonceSize]] = true
+	}
+	require.Len(t, nonces, 6, "different arguments or keys have different nonces")
+}
+
 func TestFingerprintsAreEqualForEqualPartsOnly(t *testing.T) {
 	t.Parallel()
 	keys := Keys{Fingerprint: bytes.Repeat([]byte("f"), 32)}
