@@ -186,6 +186,17 @@ func TestAttachmentContent(t *testing.T) {
 	require.Equal(t, 404, requireProblem(t, h.sendAs(t, "globex", nil, request{"GET", added.DownloadURL, "", nil})).Status)
 }
 
+func TestUnchangedPageWithNextCursorReturns304(t *testing.T) {
+	t.Parallel()
+	h := newTestServer(t)
+	h.post(t, 201, "/v1/quotes", quoteBody)
+	h.post(t, 201, "/v1/quotes", quoteBody)
+	first := h.get(t, "/v1/quotes?limit=1")
+	require.Contains(t, string(first.Body), `"next_cursor":"`)
+	require.Equal(t, string(first.Body), string(h.get(t, "/v1/quotes?limit=1").Body))
+	h.expectStatus(t, http.StatusNotModified, request{"GET", "/v1/quotes?limit=1", "", []string{"If-None-Match: " + first.Header.Get("ETag")}})
+}
+
 func TestIfNoneMatchReturns304(t *testing.T) {
 	t.Parallel()
 	h := newTestServer(t)

@@ -70,7 +70,7 @@ func (s *Service) openFeedPage(ctx context.Context, actor actor.Actor, f *Filter
 	}
 	current := generations.currentGeneration()
 	for generation := current; ; generation-- { // a cursor belongs to the generation that created it
-		p, err := s.ParsePage(actor, in, f.cursorFilter(generation))
+		p, err := s.ParsePage(actor, in, f.cursorFilter(generation), store.SortOldestFirst)
 		if err != nil && generation > 1 {
 			continue
 		}
@@ -85,7 +85,7 @@ func (s *Service) openFeedPage(ctx context.Context, actor actor.Actor, f *Filter
 		if err != nil {
 			return p, store.InvalidCursor().WithCause(err)
 		}
-		p.CursorScope = store.NewCursorScope(actor, in, f.cursorFilter(current))
+		p.CursorScope = store.NewCursorScope(actor, f.cursorFilter(current))
 		return p, generations.checkSequence(generation, after)
 	}
 }

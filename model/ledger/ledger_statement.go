@@ -112,7 +112,7 @@ func (t *Statement) entriesQuery(db bun.IDB) *bun.SelectQuery {
 // Entries returns a page of the statement's entries, oldest first. Errors:
 // parameter_invalid, cursor_invalid.
 func (t *Statement) Entries(ctx context.Context, in store.PageRequest) (*store.Page[Entry], error) {
-	p, err := t.svc.ParsePage(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%d", t.partner, t.policy, t.currency, t.From.UnixMicro(), t.To.UnixMicro()))
+	p, err := t.svc.ParsePage(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%d", t.partner, t.policy, t.currency, t.From.UnixMicro(), t.To.UnixMicro()), store.SortOldestFirst)
 	if err != nil {
 		return nil, err
 	}

@@ -172,7 +172,7 @@ func (s *Service) ListJobs(ctx context.Context, actor actor.Actor, f JobFilter, 
 	if f.validate(&v); len(v.FieldErrors) > 0 {
 		return nil, apperr.Invalid(v.FieldErrors...)
 	}
-	p, err := s.ParsePage(actor, in, fmt.Sprintf("jobs?%q", []any{f.IDs, f.Queue, f.Kind, f.State}))
+	p, err := s.ParsePage(actor, in, fmt.Sprintf("jobs?%q", []any{f.IDs, f.Queue, f.Kind, f.State}), store.SortNewestFirst)
 	if err != nil {
 		return nil, err
 	}

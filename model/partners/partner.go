@@ -186,7 +186,7 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, in store.PageReq
 	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	p, err := s.ParsePage(caller, in, "partners")
+	p, err := s.ParsePage(caller, in, "partners", store.SortOldestFirst)
 	if err != nil {
 		return nil, err
 	}

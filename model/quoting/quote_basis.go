@@ -29,7 +29,7 @@ func (s *Service) GetBasis(ctx context.Context, actor actor.Actor, quote string,
 // WeighedEvents is GetBasis for a loaded quote. It recomputes the events from the
 // data, which never changes, so a cursor is a position in the list.
 func (s *Service) WeighedEvents(ctx context.Context, actor actor.Actor, quote *wire.Quote, in store.PageRequest) (*store.Page[pricing.WeighedEvent], error) {
-	p, err := s.ParsePage(actor, in, "basis of "+quote.ID)
+	p, err := s.ParsePage(actor, in, "basis of "+quote.ID, store.SortNewestFirst)
 	if err != nil {
 		return nil, err
 	}
@@ -49,7 +49,7 @@ func (s *Service) WeighedEvents(ctx context.Context, actor actor.Actor, quote *w
 	for i := range places {
 		places[i] = i
 	}
-	if p.Order.OrDefault(store.SortNewestFirst).Reversed(p.Last) == store.SortOldestFirst {
+	if p.Order.Reversed(p.Last) == store.SortOldestFirst {
 		slices.Reverse(places)
 	}
 	if p.After != "" {

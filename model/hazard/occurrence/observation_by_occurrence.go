@@ -40,7 +40,7 @@ func (s *Service) ObservationsByOccurrence(ctx context.Context, caller actor.Act
 	rows := map[string][]ObservationRow{}
 	pages := make(map[string]*store.Page[wire.Observation], len(occurrences))
 	for i, id := range occurrences {
-		p, err := s.ParsePage(caller, in, HazardFilter{OccurrenceID: id}.cursorName("observations"))
+		p, err := s.ParsePage(caller, in, HazardFilter{OccurrenceID: id}.cursorName("observations"), store.SortNewestFirst)
 		if err == nil && i == 0 { // the pages differ only in the cursor, which is valid for one occurrence
 			rows, err = s.loadObservations(ctx, caller, of, p)
 		}
@@ -74,7 +74,7 @@ func (s *Service) loadObservations(ctx context.Context, actor actor.Actor, occur
 	if len(occurrences) == 0 {
 		return nil, nil
 	}
-	direction := p.Order.OrDefault(store.SortNewestFirst)
+	direction := p.Order
 	all := unionAll(occurrences, func(occurrence *OccurrenceRow) *bun.SelectQuery {
 		q := occurrence.restrictObservations(RestrictToScope(actor, s.DB.NewSelect().Model((*ObservationRow)(nil)))).ColumnExpr("o.*").ColumnExpr("?::uuid as of", occurrence.ID)
 		if p.After != "" {

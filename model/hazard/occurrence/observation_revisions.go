@@ -36,7 +36,7 @@ func (s *Service) ListRevisions(ctx context.Context, caller actor.Actor, id stri
 	if err != nil {
 		return nil, err
 	}
-	p, err := s.ParsePage(caller, in, "revisions/"+now.ID)
+	p, err := s.ParsePage(caller, in, "revisions/"+now.ID, store.SortOldestFirst)
 	if err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (s *Service) ListRevisions(ctx context.Context, caller actor.Actor, id stri
 	}
 	all := s.DB.NewSelect().TableExpr("("+versionsQuery+") as v", key)
 	p.Count = s.NewCounter(all.Clone().ColumnExpr("1"))
-	direction := p.Order.OrDefault(store.SortOldestFirst).Reversed(p.Last)
+	direction := p.Order.Reversed(p.Last)
 	if p.After != "" {
 		after, err := strconv.ParseInt(p.After, 10, 64)
 		if err != nil {

@@ -168,7 +168,7 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, in store.PageReq
 	if err := s.Authorize(ctx, caller, actor.ScopePoliciesRead); err != nil {
 		return nil, err
 	}
-	p, err := s.ParsePage(caller, in, "sources")
+	p, err := s.ParsePage(caller, in, "sources", store.SortOldestFirst)
 	if err != nil {
 		return nil, err
 	}

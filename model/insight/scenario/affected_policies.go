@@ -30,7 +30,7 @@ func (s *Service) AffectedPolicies(ctx context.Context, caller actor.Actor, occu
 	var one store.PageSpec // the pages differ only in the cursor, which is valid for one occurrence
 	for _, id := range occurrences {
 		var err error
-		if one, err = s.ParsePage(caller, in, fmt.Sprintf("touched/%s?%t", id, nearMisses)); err != nil {
+		if one, err = s.ParsePage(caller, in, fmt.Sprintf("touched/%s?%t", id, nearMisses), store.SortNewestFirst); err != nil {
 			return nil, err
 		}
 		checked[id] = one

@@ -43,7 +43,7 @@ func (s *Service) Expose(ctx context.Context, caller actor.Actor, in ExposureReq
 	if err != nil {
 		return nil, nil, err
 	}
-	spec, err := s.ParsePage(caller, page, in.cursorName())
+	spec, err := s.ParsePage(caller, page, in.cursorName(), store.SortNewestFirst)
 	if err != nil {
 		return nil, nil, err
 	}

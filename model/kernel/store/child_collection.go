@@ -86,7 +86,7 @@ func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, a
 	var p PageSpec
 	for _, parent := range parents {
 		var err error
-		if p, err = s.ParsePage(actor, in, b.CursorName+"/"+parent); err != nil {
+		if p, err = s.ParsePage(actor, in, b.CursorName+"/"+parent, b.Order); err != nil {
 			return nil, err
 		}
 		checked[parent] = p
@@ -145,7 +145,7 @@ func groupRows[Row any](all []Row, parents int, parentID func(*Row) uuid.UUID) m
 // pageStatement returns the statement that reads the page of each parent. The subquery
 // sorts the rows of one parent; sorting those of all again took a fifth of the time.
 func (b *ChildCollection[Row, Record]) pageStatement(s *Store, actor actor.Actor, parents []uuid.UUID, p PageSpec) (text string, args []any, err error) {
-	by, direction := b.OrderColumn, p.Order.OrDefault(b.Order).Reversed(p.Last)
+	by, direction := b.OrderColumn, p.Order.Reversed(p.Last)
 	if b.Union != nil {
 		w := b.parentCondition(s, actor, parents)
 		text, err = b.Union.PageStatement(w, p, direction)

@@ -165,7 +165,7 @@ func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller act
 			return nil, err
 		}
 	}
-	p, err := s.ParsePage(caller, in, f.CursorName(b.Plural))
+	p, err := s.ParsePage(caller, in, f.CursorName(b.Plural), SortNewestFirst)
 	if err != nil {
 		return nil, err
 	}
@@ -173,7 +173,7 @@ func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller act
 	if caller.Kind == actor.KindPartner {
 		q.partner = caller.Partner
 	}
-	direction := p.Order.OrDefault(SortNewestFirst).Reversed(p.Last)
+	direction := p.Order.Reversed(p.Last)
 	if p.After != "" {
 		after, err := uuid.Parse(p.After)
 		if err != nil {

@@ -27,7 +27,7 @@ func TestCursorsAreSealedWithSeparateKey(t *testing.T) {
 	require.NoError(t, err)
 	s := &Store{Keys: keys, cursorKeys: cursorKeys}
 	actor := actor.Actor{Kind: actor.KindPartner, Partner: "acme"}
-	p, err := s.ParsePage(actor, PageRequest{}, "quotes")
+	p, err := s.ParsePage(actor, PageRequest{}, "quotes", SortNewestFirst)
 	require.NoError(t, err)
 	cursor, err := p.sealCursor("here")
 	require.NoError(t, err)
@@ -38,8 +38,42 @@ func TestCursorsAreSealedWithSeparateKey(t *testing.T) {
 
 	stored, err := keys.SealBytes([]byte("here"), []byte(p.CursorScope))
 	require.NoError(t, err)
-	_, err = s.ParsePage(actor, PageRequest{Cursor: base64.RawURLEncoding.EncodeToString(stored)}, "quotes")
+	_, err = s.ParsePage(actor, PageRequest{Cursor: base64.RawURLEncoding.EncodeToString(stored)}, "quotes", SortNewestFirst)
 	require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err))
+}
+
+// A list's own order may be named or left out, and cursors of earlier releases, which
+// bound it when it was named, still open.
+func TestCursorsOpenWithTheListsOwnOrderNamedOrLeftOut(t *testing.T) {
+	t.Parallel()
+	keys, err := testKeys().DeriveCursorKeys()
+	require.NoError(t, err)
+	s, caller := &Store{cursorKeys: keys}, actor.Actor{Kind: actor.KindPartner, Partner: "acme"}
+	for own, named := range map[SortOrder]Order{SortNewestFirst: NewestFirst, SortOldestFirst: OldestFirst} {
+		other := map[Order]Order{NewestFirst: OldestFirst, OldestFirst: NewestFirst}[named]
+		open := func(order Order, cursor string) error {
+			p, err := s.ParsePage(caller, PageRequest{Order: order, Cursor: cursor}, "quotes", own)
+			require.True(t, err != nil || p.After == "here")
+			return err
+		}
+		for _, order := range []Order{"", named, other} {
+			p, err := s.ParsePage(caller, PageRequest{Order: order}, "quotes", own)
+			require.NoError(t, err)
+			cursor, err := p.sealCursor("here")
+			require.NoError(t, err)
+			again, err := p.sealCursor("here")
+			require.NoError(t, err)
+			require.Equal(t, cursor, again)
+			for _, read := range []Order{"", named, other} {
+				require.Equal(t, (order == other) == (read == other), open(read, cursor) == nil, "%q read as %q", order, read)
+			}
+		}
+		for _, order := range []Order{named, other} {
+			earlier, err := keys.SealBytes([]byte("here"), []byte(NewCursorScope(caller, "quotes")+","+string(order)))
+			require.NoError(t, err)
+			require.NoError(t, open(order, base64.RawURLEncoding.EncodeToString(earlier)))
+		}
+	}
 }
 
 // FuzzCursor opens any text as a cursor: it is rejected unless Parapet sealed it, and a
@@ -57,19 +91,19 @@ func FuzzCursor(f *testing.F) {
 		}
 		mine := actor.Actor{Kind: actor.KindPartner, Partner: owner}
 		if text != "" {
-			_, err := s.ParsePage(mine, PageRequest{Cursor: text}, list)
+			_, err := s.ParsePage(mine, PageRequest{Cursor: text}, list, SortNewestFirst)
 			require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err))
 		}
-		p, err := s.ParsePage(mine, PageRequest{Limit: 1}, list)
+		p, err := s.ParsePage(mine, PageRequest{Limit: 1}, list, SortNewestFirst)
 		require.NoError(t, err)
 		rows := []string{text, "and more"}
 		sealed, err := NewPage(p, rows, func(row *string) string { return *row }, func(row *string) string { return *row })
 		require.NoError(t, err)
-		again, err := s.ParsePage(mine, PageRequest{Cursor: *sealed.NextCursor}, list)
+		again, err := s.ParsePage(mine, PageRequest{Cursor: *sealed.NextCursor}, list, SortNewestFirst)
 		require.NoError(t, err)
 		require.Equal(t, text, again.After)
 		if owner != other || list != otherList {
-			_, err = s.ParsePage(actor.Actor{Kind: actor.KindPartner, Partner: other}, PageRequest{Cursor: *sealed.NextCursor}, otherList)
+			_, err = s.ParsePage(actor.Actor{Kind: actor.KindPartner, Partner: other}, PageRequest{Cursor: *sealed.NextCursor}, otherList, SortNewestFirst)
 			require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err))
 		}
 	})

@@ -51,14 +51,6 @@ var (
 	sortOrders      = map[Order]SortOrder{NewestFirst: SortNewestFirst, OldestFirst: SortOldestFirst}
 )
 
-// OrDefault returns the direction, or the list's own when none was requested.
-func (d SortOrder) OrDefault(own SortOrder) SortOrder {
-	if d.Keyword == "" {
-		return own
-	}
-	return d
-}
-
 // Reversed returns the opposite direction if turn is set, to read the end of a list.
 func (d SortOrder) Reversed(reverse bool) SortOrder {
 	switch {
@@ -75,12 +67,12 @@ func (d SortOrder) Reversed(reverse bool) SortOrder {
 // collection because they are read rarely. Keyset paging keeps pages stable while new
 // rows are inserted.
 func (s *Store) FetchPage(ctx context.Context, actor actor.Actor, q *bun.SelectQuery, in PageRequest, name string, own SortOrder) (PageSpec, error) {
-	p, err := s.ParsePage(actor, in, name)
+	p, err := s.ParsePage(actor, in, name, own)
 	if err != nil {
 		return p, err
 	}
 	p.Count = s.NewCounter(q.Clone().ColumnExpr("1"))
-	direction := p.Order.OrDefault(own).Reversed(p.Last)
+	direction := p.Order.Reversed(p.Last)
 	if p.After != "" {
 		after, err := uuid.Parse(p.After)
 		if err != nil {

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"cmp"
 	"context"
 	"encoding/base64"
 	"fmt"
@@ -80,7 +81,8 @@ type PageSpec struct {
 	Limit       int
 	After       string
 	CursorScope string
-	Order       SortOrder
+	Order       SortOrder // the requested order, or the list's own
+	resumed     bool      // the request has a cursor
 	Last        bool
 	Selection   *Selection
 	Count       func(context.Context) (int, error) // counts the whole list, up to MaxTotal+1
@@ -88,19 +90,20 @@ type PageSpec struct {
 
 // sealCursor returns the sealed cursor of the position after a record.
 func (p PageSpec) sealCursor(key string) (string, error) {
-	sealed, err := p.keys.SealBytes([]byte(strings.Clone(key)), []byte(p.CursorScope))
+	sealed, err := p.keys.SealCursor([]byte(strings.Clone(key)), []byte(p.CursorScope))
 	if err != nil {
 		return "", fmt.Errorf("seal cursor: %w", err)
 	}
 	return base64.RawURLEncoding.EncodeToString(sealed), nil
 }
 
-// ParsePage validates a request and opens its cursor. It rejects a cursor of another
-// list, another filter or another partner.
-func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string) (PageSpec, error) {
-	p := PageSpec{keys: s.cursorKeys, Limit: in.Limit, CursorScope: NewCursorScope(actor, in, filter), Order: sortOrders[in.Order], Last: in.Last, Selection: in.Selection}
-	if p.Limit == 0 {
-		p.Limit = DefaultPageSize
+// ParsePage validates a request for a list in its own order and opens its cursor. It
+// rejects a cursor of another list, another filter, another order or another partner.
+func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string, own SortOrder) (PageSpec, error) {
+	p := PageSpec{keys: s.cursorKeys, Limit: cmp.Or(in.Limit, DefaultPageSize), CursorScope: NewCursorScope(actor, filter), Order: cmp.Or(sortOrders[in.Order], own), resumed: in.Cursor != "", Last: in.Last, Selection: in.Selection}
+	ordered := p.CursorScope + "," + string(in.Order)
+	if p.Order != own {
+		p.CursorScope = ordered
 	}
 	if p.Limit < 1 || p.Limit > MaxPageSize {
 		return p, apperr.InvalidParameter("limit", fmt.Sprintf("Use a whole number from 1 to %d.", MaxPageSize))
@@ -109,22 +112,22 @@ func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string) (Pag
 		return p, nil
 	}
 	sealed, err := base64.RawURLEncoding.DecodeString(in.Cursor)
-	if err == nil {
-		var after []byte
-		after, err = s.cursorKeys.OpenBytes(sealed, []byte(p.CursorScope))
-		p.After = string(after)
+	if err != nil {
+		return p, InvalidCursor().WithCause(err)
+	}
+	after, err := s.cursorKeys.OpenBytes(sealed, []byte(p.CursorScope))
+	if err != nil && in.Order != "" { // earlier releases bound a cursor to the list's own order too
+		after, err = s.cursorKeys.OpenBytes(sealed, []byte(ordered))
 	}
 	if err != nil {
 		return p, InvalidCursor().WithCause(err)
 	}
+	p.After = string(after)
 	return p, nil
 }
 
-// NewCursorScope returns the text a cursor is bound to: caller, list, filter and order.
-func NewCursorScope(actor actor.Actor, in PageRequest, filter string) string {
-	if in.Order != "" {
-		filter += "," + string(in.Order)
-	}
+// NewCursorScope returns the text that a cursor of a list's own order is bound to.
+func NewCursorScope(actor actor.Actor, filter string) string {
 	return idempotencyOwner(actor) + "/" + filter
 }
 
@@ -140,7 +143,7 @@ func (p PageSpec) FetchLimit() int64 { return int64(p.Limit) + 1 }
 
 // NewPage builds a page from the rows that were read.
 func NewPage[Row, Record any](p PageSpec, rows []Row, key func(*Row) string, public func(*Row) Record) (*Page[Record], error) {
-	list := &Page[Record]{List: wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}, spec: p, HasEarlier: p.After != ""}
+	list := &Page[Record]{List: wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}, spec: p, HasEarlier: p.resumed}
 	more := len(rows) > p.Limit
 	if more {
 		rows = rows[:p.Limit]

@@ -22,7 +22,7 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, in store.PageReq
 	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
 		return nil, err
 	}
-	p, err := s.ParsePage(caller, in, "products")
+	p, err := s.ParsePage(caller, in, "products", store.SortOldestFirst)
 	if err != nil {
 		return nil, err
 	}
@@ -71,7 +71,7 @@ func (s *Service) Versions(ctx context.Context, caller actor.Actor, key string, 
 	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
 		return nil, err
 	}
-	p, err := s.ParsePage(caller, in, "product_versions/"+key)
+	p, err := s.ParsePage(caller, in, "product_versions/"+key, store.SortNewestFirst)
 	if err != nil {
 		return nil, err
 	}

@@ -108,7 +108,7 @@ func (s *Service) Stations(ctx context.Context, caller actor.Actor, in store.Pag
 	if err := s.Authorize(ctx, caller, actor.ScopeProductsRead); err != nil {
 		return nil, err
 	}
-	p, err := s.ParsePage(caller, in, "stations")
+	p, err := s.ParsePage(caller, in, "stations", store.SortOldestFirst)
 	if err != nil {
 		return nil, err
 	}

@@ -102,7 +102,7 @@ func (s *Service) List(ctx context.Context, caller actor.Actor, product string, 
 	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
-	p, err := s.ParsePage(caller, in, "capacities/"+product)
+	p, err := s.ParsePage(caller, in, "capacities/"+product, store.SortOldestFirst)
 	if err != nil {
 		return nil, err
 	}
