@@ -17,6 +17,7 @@ import (
 	"parapet/internal/upload"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/wal"
 	"parapet/model/wire"
 )
 
@@ -210,7 +211,9 @@ func (s *socket) runOperation(ctx context.Context, id string, operation *graphql
 	s.active[id] = o
 	s.running.Go(func() {
 		defer slot.finish()
-		err := s.streams.runOperation(within, s.exec, operation, actor, func(response *graphql.Response) error {
+		commits := new(wal.Recorder)
+		err := s.streams.runOperation(wal.WithRecorder(within, commits), s.exec, operation, actor, func(response *graphql.Response) error {
+			addReadAfter(response, commits)
 			return s.sendOperationMessage(ctx, o, message{ID: id, Type: "next", Payload: joinResponse(response)})
 		})
 		var closed *closeError // the close frame gives the reason
@@ -227,6 +230,17 @@ func (s *socket) runOperation(ctx context.Context, id string, operation *graphql
 			_ = s.sendOperationMessage(ctx, o, message{ID: id, Type: "complete"})
 		}
 	})
+}
+
+// addReadAfter adds the position of an operation's last write to its response, which has
+// no header over a socket.
+func addReadAfter(response *graphql.Response, commits *wal.Recorder) {
+	if position, wrote := commits.Last(); wrote {
+		if response.Extensions == nil {
+			response.Extensions = map[string]any{}
+		}
+		response.Extensions["readAfter"] = position.String()
+	}
 }
 
 // sendOperationMessage sends a message of an operation unless its client has completed

@@ -48,8 +48,16 @@ func (s *streams) serveEvents(ctx context.Context, w http.ResponseWriter, exec g
 		return
 	}
 	if operation.Operation.Operation != ast.Subscription {
-		e.writeHeader()
-		e.writeEnd(ctx, s.runOperation(ctx, exec, operation, actor, e.writeResponse))
+		var response *graphql.Response
+		err := s.runOperation(ctx, exec, operation, actor, func(only *graphql.Response) error {
+			response = only
+			return nil
+		})
+		e.writeHeader() // after the operation, which sets Parapet-Read-After and Idempotent-Replayed
+		if response != nil {
+			_ = e.writeResponse(response) // an error is the lost client's
+		}
+		e.writeEnd(ctx, err)
 		return
 	}
 	slot, err := s.acquireSlot(actor)
