@@ -4,7 +4,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 
 	"parapet/graph/scalar"
@@ -15,22 +14,19 @@ import (
 // that is empty text or an empty list. The domain does not filter by an empty value, so
 // the field would return or change more than its caller selects. An empty cursor means
 // the first page.
-func emptyFilters(operation *graphql.OperationContext, field *graphql.FieldContext) []apperr.FieldError {
-	if len(field.Field.Arguments) == 0 {
-		return nil
-	}
-	given := field.Field.ArgumentMap(operation.Variables)
+func emptyFilters(field *ast.FieldDefinition, given map[string]any) []apperr.FieldError {
 	if input, is := given[inputArgument].(map[string]any); is {
 		filter, _ := input["filter"].(map[string]any)
 		return emptyMembers(filter, ast.Path{ast.PathName(inputArgument), ast.PathName("filter")})
 	}
-	delete(given, renamedArguments["cursor"])
-	for _, argument := range field.Field.Definition.Arguments {
+	optional := maps.Clone(given)
+	delete(optional, renamedArguments["cursor"])
+	for _, argument := range field.Arguments {
 		if argument.Type.NonNull {
-			delete(given, argument.Name)
+			delete(optional, argument.Name)
 		}
 	}
-	return emptyMembers(given, nil)
+	return emptyMembers(optional, nil)
 }
 
 // emptyMembers returns an error for each empty text or list in members or their members.

@@ -111,12 +111,19 @@ func (n *fieldNames) translateError(field *ast.FieldDefinition, e *apperr.Error)
 // collectArgumentErrors stops a query whose arguments could not be read or filter by
 // nothing; a mutation reports them together with its other errors.
 func collectArgumentErrors(ctx context.Context, next graphql.Resolver) (any, error) {
-	faults := append(scalar.CollectedErrors(ctx), emptyFilters(graphql.GetOperationContext(ctx), graphql.GetFieldContext(ctx))...)
+	field, faults := graphql.GetFieldContext(ctx).Field, scalar.CollectedErrors(ctx)
+	if len(field.Arguments) > 0 {
+		given := field.ArgumentMap(graphql.GetOperationContext(ctx).Variables)
+		if err := checkNullArguments(field.Definition, given); err != nil {
+			return nil, err
+		}
+		faults = append(faults, emptyFilters(field.Definition, given)...)
+	}
 	if len(faults) == 0 {
 		return next(ctx)
 	}
 	_ = budget.From(ctx).ChargeError() // the fault is charged in addition to the error that reports it
-	if graphql.GetFieldContext(ctx).Field.Definition.Arguments.ForName(inputArgument) == nil {
+	if field.Definition.Arguments.ForName(inputArgument) == nil {
 		return nil, apperr.BadParameter(faults...)
 	}
 	for i := range faults {

@@ -82,3 +82,19 @@ func TestNullBooleanIsRejected(t *testing.T) {
 	require.Equal(t, "validation_failed", d.send(t, graphqlRequest{as: "operator", document: dry, variables: map[string]any{"d": nil}}).errorCode())
 	d.queryData(t, `query($d: Boolean) { __type(name: "Job") { kind name fields(includeDeprecated: $d) { name } } }`, nil)
 }
+
+// The schema allows a nullable variable where an argument has a default value.
+func TestNullVariableIsRejectedWhereNullIsNotAllowed(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	for document, pointer := range map[string]string{
+		`mutation($x: String) { reconcile(input: {rail: "bank", name: "r1", lineCount: 1, sums: [], lines: [{reference: $x, amount: {amount: 1, currency: "USD"}, status: SETTLED, at: "2024-01-01T00:00:00Z"}]}) { reportId } }`: "/input/lines/0/reference",
+		`query($x: [BookDimension!]) { portfolio { book(by: $x) { lines { currency } } } }`: "/by",
+	} {
+		out := d.send(t, graphqlRequest{as: "operator", document: document, variables: map[string]any{"x": nil}})
+		require.Equal(t, "validation_failed", out.errorCode(), out.body)
+		require.NotEmpty(t, out.Errors[0].Extensions.Errors, out.body)
+		require.Equal(t, pointer, out.Errors[0].Extensions.Errors[0].Pointer, out.body)
+		require.Equal(t, "null", out.Errors[0].Extensions.Errors[0].Code)
+	}
+}

@@ -82,6 +82,44 @@ func (c *variableCheck) checkValue(of *ast.Type, v any) {
 	}
 }
 
+// checkNullArguments returns an error for null where an argument's type does not allow it.
+// A nullable variable may stand where the schema has a default value, so its null is
+// found only when the field runs. gqlgen would read it as the empty value.
+func checkNullArguments(field *ast.FieldDefinition, given map[string]any) error {
+	c := &variableCheck{schema: schemaNames().schema}
+	for _, argument := range field.Arguments {
+		if value, is := given[argument.Name]; is {
+			c.checkNulls(ast.PathName(argument.Name), argument.Type, value)
+		}
+	}
+	if len(c.faults) == 0 {
+		return nil
+	}
+	return apperr.Invalid(c.faults...)
+}
+
+// checkNulls checks the value at step and the values inside it.
+func (c *variableCheck) checkNulls(step ast.PathElement, of *ast.Type, v any) {
+	c.path = append(c.path, step)
+	switch v := v.(type) {
+	case nil:
+		if of.NonNull && !c.hasEnough() {
+			c.addFault("null", "It must not be null: "+c.expectedValue(of))
+		}
+	case []any:
+		for i := 0; of.Elem != nil && i < len(v); i++ {
+			c.checkNulls(ast.PathIndex(i), of.Elem, v[i])
+		}
+	case map[string]any:
+		for _, field := range c.schema.Types[of.Name()].Fields { // a scalar has none
+			if value, is := v[field.Name]; is {
+				c.checkNulls(ast.PathName(field.Name), field.Type, value)
+			}
+		}
+	}
+	c.path = c.path[:len(c.path)-1]
+}
+
 // checkList checks the elements of a list; a single value counts as a list of one.
 func (c *variableCheck) checkList(of *ast.Type, v any) {
 	elements, is := v.([]any)
