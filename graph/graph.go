@@ -126,7 +126,8 @@ func authenticate(service *model.Service, now func() time.Time, next http.Handle
 		ctx := r.Context()
 		actor, err := gateway.FromContext(ctx).Authenticate(ctx)
 		if err != nil {
-			writeError(ctx, w, responseType, err)
+			media, _ := mediaType(r.Header.Values("Accept")) // the refusal comes before not_acceptable
+			writeError(ctx, w, media, err)
 			return
 		}
 		w.Header().Set("Cache-Control", "no-store")

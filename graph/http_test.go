@@ -128,6 +128,16 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 	require.Empty(t, d.loggedCauses)
 }
 
+func TestCallerWithoutTokenIsAnsweredInItsMediaType(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	for _, media := range []string{jsonType, responseType} {
+		recorder, out := plain{http.MethodPost, "", `{"query":"{viewer{kind}}"}`, []string{"Authorization: ", "Accept: " + media}}.to(t, d)
+		require.Equal(t, http.StatusUnauthorized, recorder.Code, out.body)
+		require.Equal(t, media+"; charset=utf-8", recorder.Header().Get("Content-Type"))
+	}
+}
+
 func TestMutationByGetIsRefused(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t)

@@ -124,6 +124,9 @@ func TestEveryRecordTypeIsReadable(t *testing.T) {
 	last := timeline["nodes"].([]any)
 	require.Len(t, last, 2)
 	require.InDelta(t, entries[len(entries)-1].Sequence, last[1].(map[string]any)["sequence"], 0)
+	refused := d.send(t, graphqlRequest{document: `query($id: ID!) { claim(id: $id) { timeline(last: 0) { totalCount } } }`, variables: map[string]any{"id": claim.ID}})
+	require.Equal(t, "parameter_invalid", refused.errorCode())
+	require.Equal(t, "/last", refused.Errors[0].Extensions.Errors[0].Pointer)
 	got = d.queryData(t, `query($id: ID!) { policy(id: $id) { begin: timeline(first: 1) { totalCount nodes { kind claimId sequence } }
 		end: timeline(last: 1) { nodes { kind claimId } } } }`, map[string]any{"id": policy.ID})["policy"].(map[string]any)
 	begin := got["begin"].(map[string]any)

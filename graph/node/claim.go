@@ -2,6 +2,7 @@ package node
 
 import (
 	"context"
+	"fmt"
 
 	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/actor"
@@ -73,9 +74,10 @@ func timelinePage(first *int, after *string, last *int) (store.PageRequest, erro
 	if first != nil || after != nil {
 		return store.PageRequest{}, apperr.BadParameter(apperr.FieldError{Pointer: "last", Code: "not_allowed", Detail: "Give last alone, or first and after."})
 	}
-	in := pageRequest(last, nil)
-	in.Last = true
-	return in, nil
+	if *last < 1 || *last > store.MaxPageSize {
+		return store.PageRequest{}, apperr.InvalidParameter("last", fmt.Sprintf("Use a whole number from 1 to %d.", store.MaxPageSize))
+	}
+	return store.PageRequest{Limit: *last, Last: true}, nil
 }
 
 // Messages lists the messages of the claim.
