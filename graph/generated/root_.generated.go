@@ -17659,7 +17659,8 @@ type Query {
   viewer: Viewer
   """
   The record with this id, of any kind; ids are those of the REST API. Null for unknown ids, malformed ids and ids of other
-  partners alike. Products have their key as id: read them with product.
+  partners alike. Products have their key as id: read them with product. Timeline entries are not found by their id: read
+  them with the timeline of their claim or policy.
   """
   node("Id of a record of any kind." id: ID!): Node
   "The records with these ids, at most 100, in the given order; null for each record that does not exist for you."
