@@ -56,9 +56,9 @@ func TestEraseCommand(t *testing.T) {
 	shell := useServerEnvironment(t, b)
 	erase := func(args ...string) (string, error) { return shell(append([]string{"erase"}, args...)...) }
 	for flaw, args := range map[string][]string{
-		"Name the partner":                   {"--policyholder", "lin@example.com", "--reason", "r"},
-		"Name a policy":                      {"--partner", "acme", "--reason", "r"},
-		"1 to 2000 characters":               {"--partner", "acme", "--policyholder", "lin@example.com"},
+		"erase needs --partner;":             {"--policyholder", "lin@example.com", "--reason", "r"},
+		"needs --policyholder or --policy;":  {"--partner", "acme", "--reason", "r"},
+		"erase needs --reason;":              {"--partner", "acme", "--policyholder", "lin@example.com"},
 		"no policy and no quote":             {"--partner", "acme", "--policyholder", "nobody@example.com", "--reason", "r"},
 		"unknown flag":                       {"--person", "x"},
 		`takes no argument "lin@example.com`: {"lin@example.com"},
