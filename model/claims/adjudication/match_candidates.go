@@ -7,6 +7,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/claims/candidates"
 	"parapet/model/claims/watches"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
@@ -16,34 +17,42 @@ import (
 
 // findDecidable returns the candidates that a decision may change: the trigger is met and
 // there is no claim, a claim waits, a storm owes more than before, two claims were
-// approved before their occurrences were merged, or readings of an approved claim were
-// retracted or reported again. It also counts the covers within reach of preliminary
-// readings.
-func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.OccurrenceRow, facts trigger.Occurrence, candidates []uuid.UUID) ([]uuid.UUID, watches.Counts, error) {
+// approved before their occurrences were one event, or readings of an approved claim were
+// retracted or reported again. It returns all candidates for an occurrence that an operator
+// merged or split. It also counts the covers within reach of preliminary readings.
+func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.OccurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) ([]uuid.UUID, watches.Counts, error) {
 	var policies []*underwriting.PolicyRow
 	claims := `left join lateral (select coalesce(bool_or(c.status in ('opened', 'deferred') or c.retraction is not null), false)
-				or count(*) filter (where c.status in ('approved', 'closed')) > 1 as waits,
+				or count(*) filter (where c.status in ('approved', 'closed')) > 1
+				or exists (select from occurrence_relations r join occurrences oc on oc.id in (r.first_id, r.second_id) where oc.id = ?0 or oc.merged_into = ?0) as waits,
 			count(*) as claims,
 			sum(d.amount) filter (where c.status in ('approved', 'closed')) as owed
 		from claims c left join determinations d on d.id = c.determination_id and d.partner = c.partner
 		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0) and ` + holdsOccurrenceSQL + `) as cl on true`
 	err := tx.NewSelect().Model(&policies).Column("id", "partner", "currency", "limit_remaining", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
 		ColumnExpr("cl.waits, cl.claims, cl.owed").Join(claims, row.ID).
-		Where("p.id in (?)", bun.List(candidates)).OrderExpr("p.id").Scan(ctx)
+		Where("p.id in (?)", bun.List(ids)).OrderExpr("p.id").Scan(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read candidates: %w", err)
 	}
-	var hits []uuid.UUID
+	var hits, paid []uuid.UUID // paid: by several sources
 	reached := make(watches.Counts)
 	for _, p := range policies {
 		d := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
 		changed := p.Owed != nil && (row.FactsWithRetracted != nil || (facts.Grows() || p.Cover.Measurement != nil) && d.Amount > *p.Owed)
-		if p.Waits || changed || (d.Met || d.Reason == trigger.EvidenceNeeded) && p.Claims == 0 {
+		switch {
+		case p.Waits || changed || (d.Met || d.Reason == trigger.EvidenceNeeded) && p.Claims == 0:
 			hits = append(hits, p.ID)
+		case p.Owed != nil && p.Cover.HasSeveralSources():
+			paid = append(paid, p.ID)
 		}
 		if row.Stage == trigger.Preliminary && p.LimitRemaining > 0 && p.Cover.Trigger.IsWithinReach(d) {
 			reached[watches.Key{Partner: p.Partner, Currency: p.Currency}]++
 		}
 	}
-	return hits, reached, nil
+	if len(paid) == 0 {
+		return hits, reached, nil
+	}
+	twice, err := candidates.FindTwiceApproved(ctx, tx, []uuid.UUID{row.ID}, paid)
+	return append(hits, twice[row.ID]...), reached, err
 }

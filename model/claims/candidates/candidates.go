@@ -61,7 +61,7 @@ func NewQuery(db bun.IDB, occurrences []occurrence.LoadedOccurrence) *bun.RawQue
 
 // Find returns the policies that each occurrence may affect: those whose box it
 // touches, those that an index at their station can pay, and those with claims for it
-// that it may change.
+// that it may change, also because it is one event with another occurrence by now.
 func Find(ctx context.Context, db bun.IDB, occurrences []occurrence.LoadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
 	found, err := findAtStations(ctx, db, occurrences)
 	if err != nil {
@@ -73,6 +73,17 @@ func Find(ctx context.Context, db bun.IDB, occurrences []occurrence.LoadedOccurr
 	}
 	for _, pair := range pairs {
 		found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
+	}
+	ids := make([]uuid.UUID, len(occurrences))
+	for i, o := range occurrences {
+		ids[i] = o.Row.ID
+	}
+	twice, err := FindTwiceApproved(ctx, db, ids, nil)
+	if err != nil {
+		return nil, err
+	}
+	for of, policies := range twice {
+		found[of] = append(found[of], policies...)
 	}
 	for of, ids := range found {
 		slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })

@@ -1,0 +1,48 @@
+package candidates
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
+
+	"parapet/model/hazard/reports"
+	"parapet/model/kernel/store"
+)
+
+// twiceApprovedQuery finds the policies that have an approved claim for each occurrence of a
+// pair, or for one merged into it.
+const twiceApprovedQuery = `select distinct pair.own as occurrence_id, c.policy_id as id from unnest(?0::uuid[], ?1::uuid[]) as pair (own, other)
+join occurrences oc on oc.id = pair.own or oc.merged_into = pair.own
+join claims c on c.occurrence_id = oc.id and c.status in ('approved', 'closed')
+join occurrences od on od.id = pair.other or od.merged_into = pair.other
+join claims d on d.occurrence_id = od.id and d.status in ('approved', 'closed') and d.policy_id = c.policy_id and d.partner = c.partner
+where ?2::uuid[] is null or c.policy_id = any(?2::uuid[])
+order by 1, 2`
+
+// FindTwiceApproved returns, by occurrence, the policies with approved claims for it and for
+// another one that may be the same event by now: a source revised one of them, or an operator
+// merged them. It looks among the given policies; among all if policies is nil.
+func FindTwiceApproved(ctx context.Context, db bun.IDB, occurrences, policies []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	others, err := reports.FindOtherSources(ctx, db, occurrences)
+	if err != nil || len(others) == 0 {
+		return nil, err
+	}
+	var own, other []uuid.UUID
+	for id, ids := range others {
+		for _, o := range ids {
+			own, other = append(own, id), append(other, o)
+		}
+	}
+	var pairs []struct{ OccurrenceID, ID uuid.UUID }
+	if err := db.NewRaw(twiceApprovedQuery, pgdialect.Array(own), pgdialect.Array(other), pgdialect.Array(policies)).Scan(ctx, &pairs); err != nil {
+		return nil, store.TranslateError(fmt.Errorf("find policies with two approved claims: %w", err))
+	}
+	found := make(map[uuid.UUID][]uuid.UUID)
+	for _, pair := range pairs {
+		found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
+	}
+	return found, nil
+}
