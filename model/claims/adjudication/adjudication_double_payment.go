@@ -12,9 +12,9 @@ import (
 )
 
 // reportDoublePayment reports double payments when a policy has several approved claims
-// for one merged occurrence. The first claim with a payout that paid or may pay is
-// correct; every payout of the other claims raises an exception, and is held if it was
-// not sent. Each payout is reported and held once.
+// for occurrences that became one event. The payout that paid first is correct; every payout
+// of the other claims raises an exception, and is held if it was not sent. Each payout is
+// reported and held once.
 func (adj *adjudication) reportDoublePayment(ctx context.Context, p *underwriting.PolicyRow) error {
 	var approved []*claims.ClaimRow
 	for _, c := range adj.relatedClaims[p.ID] {
@@ -32,12 +32,16 @@ func (adj *adjudication) reportDoublePayment(ctx context.Context, p *underwritin
 	if err != nil {
 		return err
 	}
-	var first *claims.PayoutRow // of the first claim that paid or may pay
+	var first *claims.PayoutRow
 	for _, c := range approved {
 		for _, payout := range paying[c.ID] {
-			if first == nil {
+			if first == nil || isPaidBefore(payout, first) {
 				first = payout
 			}
+		}
+	}
+	for _, c := range approved {
+		for _, payout := range paying[c.ID] {
 			if payout.ClaimID == first.ClaimID {
 				continue
 			}
@@ -70,4 +74,26 @@ func (adj *adjudication) grantedDays(c *claims.ClaimRow) trigger.DayRun {
 		return trigger.DayRun{}
 	}
 	return trigger.DayRun{First: det.FirstDay.UTC(), Last: det.LastDay.UTC()}
+}
+
+// isPaidBefore reports whether a payout paid, or may have paid, before another one. Of equal
+// payouts that of the claim that was approved first comes first.
+func isPaidBefore(r, other *claims.PayoutRow) bool {
+	if a, b := paymentRank(r), paymentRank(other); a != b || r.ReleasedAt == nil || other.ReleasedAt == nil {
+		return a < b
+	}
+	return r.ReleasedAt.Before(*other.ReleasedAt)
+}
+
+// paymentRank orders payouts: those that paid, those that a rail may have paid, and those that
+// can be held.
+func paymentRank(r *claims.PayoutRow) int {
+	switch {
+	case r.Status == claims.PayoutPending, r.Status == claims.PayoutBlocked && *r.BlockedReason != claims.BlockedRailMismatch:
+		return 2
+	case r.Status == claims.PayoutBlocked, r.IsInFlight():
+		return 1
+	default:
+		return 0
+	}
 }
