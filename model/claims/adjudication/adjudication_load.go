@@ -205,15 +205,19 @@ func (adj *adjudication) loadPayouts(ctx context.Context, claimIDs []uuid.UUID) 
 	return nil
 }
 
-// owedFor returns the total amount of a policy's approved claims for the occurrence.
-// There are several when occurrences were merged.
-func (adj *adjudication) owedFor(p *underwriting.PolicyRow) (owed int64) {
+// owedFor returns what the approved claims of a policy cover of the amount that the occurrence
+// owes. There are several claims when occurrences were merged; a determination after that is
+// for the whole occurrence. A claim has more than determined after an accepted challenge, and
+// less if an operator determined its amount.
+func (adj *adjudication) owedFor(p *underwriting.PolicyRow) int64 {
+	var approved, determined int64
 	for _, c := range adj.relatedClaims[p.ID] {
 		if adj.isFor(c) && isApproved(c) {
-			owed += max(adj.claimDeterminations[*c.DeterminationID].Amount, *c.Amount) // more than determined after an accepted challenge
+			approved += *c.Amount
+			determined = max(determined, adj.claimDeterminations[*c.DeterminationID].Amount)
 		}
 	}
-	return owed
+	return max(approved, determined)
 }
 
 // isApproved reports whether money is owed for the claim, paid or not.

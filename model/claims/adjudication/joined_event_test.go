@@ -56,6 +56,25 @@ func TestOperatorMergeHoldsTheSecondOfTwoPayouts(t *testing.T) {
 	requireSecondPayoutHeld(t, b, policy)
 }
 
+// The storm grows after an operator merged two: it owes the larger amount once.
+func TestStormsMergedByOperatorOweTheirAmountOnce(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	at := b.Now()
+	b.AdvanceClock(6 * modeltest.FixInterval)
+	b.Observe(modeltest.Fix("AL01", at, modeltest.Miami, "70"), modeltest.Fix("AL02", at, modeltest.Miami, "70"))
+	b.RunJobs()
+	require.Equal(t, *modeltest.NewUSD(6_000_000), b.Policy(policy.ID).LimitRemaining)
+	relate(t, b, true, "AL01", "AL02")
+	b.Observe(modeltest.Fix("AL01", at.Add(time.Hour), modeltest.Miami, "84"))
+	b.RunJobs()
+	require.Equal(t, *modeltest.NewUSD(6_000_000), b.Policy(policy.ID).LimitRemaining, "40 % of the limit was approved")
+	b.Observe(modeltest.Fix("AL02", at.Add(time.Hour), modeltest.Miami, "100"))
+	b.RunJobs()
+	require.Equal(t, *modeltest.NewUSD(4_000_000), b.Policy(policy.ID).LimitRemaining)
+}
+
 // Only the payout of the claim that was approved later was sent.
 func TestUnsentPayoutOfTheEarlierClaimIsHeld(t *testing.T) {
 	t.Parallel()

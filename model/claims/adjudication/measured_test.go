@@ -184,6 +184,8 @@ func TestOperatorDeterminesByEvidence(t *testing.T) {
 	decided, err := b.Service.Adjudication.Decide(t.Context(), b.Operator, decide)
 	require.NoError(t, err)
 	require.Equal(t, int64(3_000_000), decided.Amount.Amount)
+	reportBy(b, "emsc", "7.1", at, 2)
+	require.Equal(t, int64(8_000_000), b.OnlyClaim(policy).Amount.Amount, "the revision adds what it owes beyond the determination of 5,000,000")
 }
 
 // A report after the decision is late: it changes nothing, whatever it says.

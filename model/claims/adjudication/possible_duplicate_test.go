@@ -333,3 +333,25 @@ func TestMergedStormsGrowByWhatBothWereGranted(t *testing.T) {
 	}
 	require.Equal(t, int64(10_000_000), owed, "what one such storm owes")
 }
+
+// TestMergedStormThatGrowsTwiceOwesTheWholeAmount grows it after the merge, and again: the
+// first part counts for the whole storm.
+func TestMergedStormThatGrowsTwiceOwesTheWholeAmount(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	at := b.Now()
+	b.AdvanceClock(6 * modeltest.FixInterval)
+	b.Observe(modeltest.Fix("AL01", at, modeltest.Miami, "70"), modeltest.Fix("AL02", at, modeltest.Miami, "70"))
+	b.RunJobs()
+	for i, step := range []struct {
+		wind string
+		left int64
+	}{{"100", 4_000_000}, {"140", 0}} {
+		joined := modeltest.Fix("AL01", at.Add(time.Duration(i+1)*time.Hour), modeltest.Miami, step.wind)
+		joined.Aliases = []string{"AL02"}
+		b.Observe(joined)
+		b.RunJobs()
+		require.Equal(t, step.left, b.Policy(policy.ID).LimitRemaining.Amount, step.wind)
+	}
+}
