@@ -58,3 +58,25 @@ func (r *PayoutRow) ToMoney() money.Money { return money.New(r.Amount, r.Currenc
 func (r *PayoutRow) IsInFlight() bool {
 	return r.Status == PayoutReleasing || r.Status == PayoutReconciling
 }
+
+// IsPaidBefore reports whether the payout paid, or may have paid, before another one. Equal
+// payouts have no order.
+func (r *PayoutRow) IsPaidBefore(other *PayoutRow) bool {
+	if a, b := r.paymentRank(), other.paymentRank(); a != b || r.ReleasedAt == nil || other.ReleasedAt == nil {
+		return a < b
+	}
+	return r.ReleasedAt.Before(*other.ReleasedAt)
+}
+
+// paymentRank orders payouts: those that paid, those that a rail may have paid, and those that
+// can be held.
+func (r *PayoutRow) paymentRank() int {
+	switch {
+	case r.Status == PayoutPending, r.Status == PayoutBlocked && *r.BlockedReason != BlockedRailMismatch:
+		return 2
+	case r.Status == PayoutBlocked, r.IsInFlight():
+		return 1
+	default:
+		return 0
+	}
+}

@@ -35,7 +35,7 @@ func (adj *adjudication) reportDoublePayment(ctx context.Context, p *underwritin
 	var first *claims.PayoutRow
 	for _, c := range approved {
 		for _, payout := range paying[c.ID] {
-			if first == nil || isPaidBefore(payout, first) {
+			if first == nil || payout.IsPaidBefore(first) {
 				first = payout
 			}
 		}
@@ -74,26 +74,4 @@ func (adj *adjudication) grantedDays(c *claims.ClaimRow) trigger.DayRun {
 		return trigger.DayRun{}
 	}
 	return trigger.DayRun{First: det.FirstDay.UTC(), Last: det.LastDay.UTC()}
-}
-
-// isPaidBefore reports whether a payout paid, or may have paid, before another one. Of equal
-// payouts that of the claim that was approved first comes first.
-func isPaidBefore(r, other *claims.PayoutRow) bool {
-	if a, b := paymentRank(r), paymentRank(other); a != b || r.ReleasedAt == nil || other.ReleasedAt == nil {
-		return a < b
-	}
-	return r.ReleasedAt.Before(*other.ReleasedAt)
-}
-
-// paymentRank orders payouts: those that paid, those that a rail may have paid, and those that
-// can be held.
-func paymentRank(r *claims.PayoutRow) int {
-	switch {
-	case r.Status == claims.PayoutPending, r.Status == claims.PayoutBlocked && *r.BlockedReason != claims.BlockedRailMismatch:
-		return 2
-	case r.Status == claims.PayoutBlocked, r.IsInFlight():
-		return 1
-	default:
-		return 0
-	}
 }

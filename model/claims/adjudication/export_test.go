@@ -28,6 +28,3 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 // SetSliceSize changes the number of policies of a slice, so that small books have many
 // slices. It may not be called while the service is used.
 func (s *Service) SetSliceSize(policies int) { s.sliceSize = policies }
-
-// IsPaidBefore is isPaidBefore.
-var IsPaidBefore = isPaidBefore

@@ -6,8 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/claims"
-	"parapet/model/claims/adjudication"
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/store"
@@ -90,32 +88,6 @@ func TestUnsentPayoutOfTheEarlierClaimIsHeld(t *testing.T) {
 	require.Equal(t, []string{unsent.ID, released.ID}, []string{*exceptions[0].PayoutID, *exceptions[0].RelatedPayoutID})
 	require.Equal(t, "released", released.Status)
 	require.Equal(t, "compliance_hold", *unsent.BlockedReason)
-}
-
-// A payout that paid, or may have paid, counts before one that can be held.
-func TestPayoutThatPaidFirstIsCorrect(t *testing.T) {
-	t.Parallel()
-	at := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
-	row := func(status claims.PayoutStatus, reason claims.BlockedReason, releasedAt *time.Time) *claims.PayoutRow {
-		return &claims.PayoutRow{Status: status, BlockedReason: &reason, ReleasedAt: releasedAt}
-	}
-	ranks := [][]*claims.PayoutRow{
-		{row(claims.PayoutReleased, "", &at), row(claims.PayoutReconciled, "", &at), row(claims.PayoutCancelled, "", nil)}, // settled externally
-		{row(claims.PayoutReleasing, "", nil), row(claims.PayoutReconciling, "", nil), row(claims.PayoutBlocked, claims.BlockedRailMismatch, nil)},
-		{row(claims.PayoutPending, "", nil), row(claims.PayoutBlocked, claims.BlockedCompliance, nil)},
-	}
-	for i, rank := range ranks {
-		for j, others := range ranks {
-			for _, r := range rank {
-				for _, other := range others {
-					require.Equal(t, i < j, adjudication.IsPaidBefore(r, other), "%s, %s", r.Status, other.Status)
-				}
-			}
-		}
-	}
-	later := row(claims.PayoutReleased, "", new(at.Add(time.Second)))
-	require.True(t, adjudication.IsPaidBefore(ranks[0][0], later))
-	require.False(t, adjudication.IsPaidBefore(later, ranks[0][0]))
 }
 
 // A revision moved both earthquakes away from the insured place after the approvals.

@@ -64,7 +64,7 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 		}
 		written, err = s.startMatchings(ctx, tx, occurrences, found, except, next)
 		if err == nil && job.After == "" {
-			err = s.enqueueWaitingClaims(ctx, tx, occurrences)
+			err = s.enqueueWaitingClaims(ctx, tx, ids)
 		}
 		if next != nil {
 			tx.EnqueueJob(occurrence.EvaluateOccurrences{Occurrences: job.Occurrences, After: *next})

@@ -2,14 +2,13 @@ package adjudication
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
+	"parapet/model/claims/candidates"
 	"parapet/model/hazard/occurrence"
-	"parapet/model/hazard/reports"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
@@ -52,37 +51,21 @@ func openMeasuredClaim(ctx context.Context, tx *store.Tx, p *underwriting.Policy
 	return adj.claimByPolicy[p.ID].ID, true, nil
 }
 
-// waitingClaimsQuery finds the claims of policies with several sources that wait for their
-// sources, and whose occurrence may be the same event as one of another source.
-const waitingClaimsQuery = `select distinct oc.id as occurrence_id, c.policy_id
-from occurrences n join occurrences oc on oc.kind = n.kind and oc.scope = n.scope and oc.source <> n.source and oc.merged_into is null
-	and oc.occurred_at between n.occurred_at - make_interval(secs => ?1) and n.last_at + make_interval(secs => ?2) and oc.last_at >= n.occurred_at - make_interval(secs => ?2)
-join claims c on c.occurrence_id = oc.id and c.status = 'deferred' and c.reason_codes = array['source_preliminary']
-join policies p on p.id = c.policy_id and p.partner = c.partner and json_array_length(p.cover::json->'measurement'->'sources') > 1
-where n.id = ?0 order by 1, 2`
-
 // enqueueWaitingClaims enqueues the evaluation of claims that wait for several sources,
 // for their own occurrence, when another source may have reported the same event. A job
 // has as many of them as a slice.
-func (s *Service) enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence) error {
-	for _, o := range occurrences {
-		if o.Row.Kind.IsDaily() {
-			continue
-		}
-		margin := o.Row.Kind.Rules().Duplicates.Time
-		var waiting []struct{ OccurrenceID, PolicyID uuid.UUID }
-		err := tx.NewRaw(waitingClaimsQuery, o.Row.ID, (margin+reports.EventWindow).Seconds(), margin.Seconds()).Scan(ctx, &waiting)
-		if err != nil {
-			return fmt.Errorf("find claims that wait for a source: %w", err)
-		}
-		var job EvaluatePolicies
-		for i, w := range waiting {
-			job.Occurrence = store.ResourceOccurrence.FormatID(w.OccurrenceID)
-			job.Policies = append(job.Policies, store.ResourcePolicy.FormatID(w.PolicyID))
-			if last := i == len(waiting)-1 || waiting[i+1].OccurrenceID != w.OccurrenceID; last || len(job.Policies) == s.sliceSize {
-				tx.EnqueueJob(job)
-				job = EvaluatePolicies{}
-			}
+func (s *Service) enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) error {
+	waiting, err := candidates.FindWaiting(ctx, tx, occurrences)
+	if err != nil {
+		return err
+	}
+	var job EvaluatePolicies
+	for i, w := range waiting {
+		job.Occurrence = store.ResourceOccurrence.FormatID(w.OccurrenceID)
+		job.Policies = append(job.Policies, store.ResourcePolicy.FormatID(w.ID))
+		if last := i == len(waiting)-1 || waiting[i+1].OccurrenceID != w.OccurrenceID; last || len(job.Policies) == s.sliceSize {
+			tx.EnqueueJob(job)
+			job = EvaluatePolicies{}
 		}
 	}
 	return nil

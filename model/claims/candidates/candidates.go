@@ -37,6 +37,12 @@ order by 1, 2`
 // boxSQL is one row of the values in boxQuery.
 const boxSQL = "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)"
 
+// Candidate is a policy that an occurrence may affect.
+type Candidate struct {
+	OccurrenceID uuid.UUID `bun:"type:uuid"`
+	ID           uuid.UUID `bun:"type:uuid"` // of the policy
+}
+
 // NewQuery returns the query for the candidates of occurrences.
 func NewQuery(db bun.IDB, occurrences []occurrence.LoadedOccurrence) *bun.RawQuery {
 	var values []string
@@ -67,7 +73,7 @@ func Find(ctx context.Context, db bun.IDB, occurrences []occurrence.LoadedOccurr
 	if err != nil {
 		return nil, err
 	}
-	var pairs []struct{ OccurrenceID, ID uuid.UUID }
+	var pairs []Candidate
 	if err := NewQuery(db, occurrences).Scan(ctx, &pairs); err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find candidates: %w", err))
 	}

@@ -3,6 +3,8 @@ package candidates
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -36,7 +38,7 @@ func FindTwiceApproved(ctx context.Context, db bun.IDB, occurrences, policies []
 			own, other = append(own, id), append(other, o)
 		}
 	}
-	var pairs []struct{ OccurrenceID, ID uuid.UUID }
+	var pairs []Candidate
 	if err := db.NewRaw(twiceApprovedQuery, pgdialect.Array(own), pgdialect.Array(other), pgdialect.Array(policies)).Scan(ctx, &pairs); err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find policies with two approved claims: %w", err))
 	}
@@ -45,4 +47,24 @@ func FindTwiceApproved(ctx context.Context, db bun.IDB, occurrences, policies []
 		found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
 	}
 	return found, nil
+}
+
+// waitingQuery finds the claims for occurrences of policies with several sources that wait for
+// their sources.
+const waitingQuery = `select distinct c.occurrence_id, c.policy_id as id from claims c
+join policies p on p.id = c.policy_id and p.partner = c.partner and json_array_length(p.cover::json->'measurement'->'sources') > 1
+where c.occurrence_id in (?) and c.status = 'deferred' and c.reason_codes = array['source_preliminary'] order by 1, 2`
+
+// FindWaiting returns the policies with several sources whose claims wait for their sources,
+// by the occurrences of the claims: those that may be one event with one of the given ones.
+func FindWaiting(ctx context.Context, db bun.IDB, occurrences []uuid.UUID) (waiting []Candidate, err error) {
+	others, err := reports.FindOtherSources(ctx, db, occurrences)
+	if err != nil || len(others) == 0 {
+		return nil, err
+	}
+	all := slices.Concat(slices.Collect(maps.Values(others))...)
+	if err := db.NewRaw(waitingQuery, bun.List(all)).Scan(ctx, &waiting); err != nil {
+		return nil, store.TranslateError(fmt.Errorf("find claims that wait for a source: %w", err))
+	}
+	return waiting, nil
 }
