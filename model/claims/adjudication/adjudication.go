@@ -39,6 +39,7 @@ type adjudication struct {
 	outcomes map[uuid.UUID]measurement.Outcome
 	results  map[uuid.UUID]*wire.MeasurementResult // by policy: the same for its determination
 	anyMet   map[uuid.UUID]bool                    // by policy: a named source's report meets the trigger
+	lost     map[uuid.UUID]*occurrence.OccurrenceRow
 
 	policies         []*underwriting.PolicyRow
 	claimByPolicy    map[uuid.UUID]*claims.ClaimRow          // by policy: the claim for this occurrence

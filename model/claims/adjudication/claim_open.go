@@ -195,7 +195,7 @@ func openTriggeredClaim(ctx context.Context, tx *store.Tx, p *underwriting.Polic
 	switch {
 	case !d.Met && retracted != nil:
 		return retracted.ID, false, nil
-	case !d.Met && adj.losesByRetraction(p, d):
+	case !d.Met && adj.lostReport(p, d) != nil:
 		e := apperr.Fail(apperr.CodeTriggerNotMet, "The trigger is not met: the source retracted its report.")
 		e.Extra = map[string]any{"reason": string(claims.ReasonSourceRetracted)}
 		return uuid.Nil, false, e

@@ -40,8 +40,9 @@ func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.Occurrence
 	for _, p := range policies {
 		d := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
 		changed := p.Owed != nil && (row.FactsWithRetracted != nil || (facts.Grows() || p.Cover.Measurement != nil) && d.Amount > *p.Owed)
+		severalRetracted := row.FactsWithRetracted != nil && p.Cover.HasSeveralSources() // its claim may be for another source's occurrence
 		switch {
-		case p.Waits || changed || (d.Met || d.Reason == trigger.EvidenceNeeded) && p.Claims == 0:
+		case p.Waits || changed || severalRetracted || (d.Met || d.Reason == trigger.EvidenceNeeded) && p.Claims == 0:
 			hits = append(hits, p.ID)
 		case p.Owed != nil && p.Cover.HasSeveralSources():
 			paid = append(paid, p.ID)

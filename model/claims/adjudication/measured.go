@@ -28,13 +28,14 @@ import (
 // decide.
 type measuredEvent struct {
 	tx       *store.Tx
-	reports  map[string]*reports.Report        // by source
-	rows     []*occurrence.OccurrenceRow       // of all reports
-	first    *occurrence.OccurrenceRow         // the report that was recorded first: claims are for it
-	decided  map[uuid.UUID]*reports.Report     // by policy: the report that its approved claim was decided by
-	outcomes map[uuid.UUID]measurement.Outcome // by policy
+	reports  map[string]*reports.Report              // by source
+	rows     []*occurrence.OccurrenceRow             // of all reports
+	first    *occurrence.OccurrenceRow               // the report that was recorded first: claims are for it
+	decided  map[uuid.UUID]*occurrence.OccurrenceRow // by policy: whose report its approved claim was decided by
+	outcomes map[uuid.UUID]measurement.Outcome       // by policy
 	results  map[uuid.UUID]*wire.MeasurementResult
-	anyMet   map[uuid.UUID]bool // by policy: a named source's report meets the trigger
+	anyMet   map[uuid.UUID]bool                      // by policy: a named source's report meets the trigger
+	lost     map[uuid.UUID]*occurrence.OccurrenceRow // by policy: whose retracted report decided its claim, or alone met the trigger
 }
 
 // adjudicateMeasured decides locked policies with several sources for an event. It decides
@@ -71,7 +72,7 @@ func newMeasuredEvent(ctx context.Context, tx *store.Tx, occ *occurrence.Occurre
 		return nil, err
 	}
 	e := &measuredEvent{
-		tx: tx, reports: found, first: occ, decided: make(map[uuid.UUID]*reports.Report),
+		tx: tx, reports: found, first: occ, decided: make(map[uuid.UUID]*occurrence.OccurrenceRow), lost: make(map[uuid.UUID]*occurrence.OccurrenceRow),
 		outcomes: make(map[uuid.UUID]measurement.Outcome), results: make(map[uuid.UUID]*wire.MeasurementResult), anyMet: make(map[uuid.UUID]bool),
 	}
 	var ids []uuid.UUID
@@ -81,15 +82,16 @@ func newMeasuredEvent(ctx context.Context, tx *store.Tx, occ *occurrence.Occurre
 			e.first = r.Row
 		}
 	}
-	var decided []struct{ PolicyID, OccurrenceID uuid.UUID }
+	var decided []struct {
+		PolicyID                 uuid.UUID
+		occurrence.OccurrenceRow `bun:",extend"`
+	}
 	if err := decidedReportsQuery(tx, policies, ids).Scan(ctx, &decided); err != nil {
 		return nil, fmt.Errorf("read decided reports: %w", err)
 	}
-	for _, row := range decided {
-		for _, r := range found {
-			if r.Row.ID == row.OccurrenceID {
-				e.decided[row.PolicyID] = r
-			}
+	for i := range decided {
+		if by := &decided[i].OccurrenceRow; by.IsRetracted() || slices.Contains(ids, by.ID) {
+			e.decided[decided[i].PolicyID] = by
 		}
 	}
 	return e, nil
@@ -101,19 +103,27 @@ func (e *measuredEvent) adjudicationOf(source string) *adjudication {
 	report := e.reports[source]
 	row := *report.Row
 	row.ID = e.first.ID
-	return &adjudication{Tx: e.tx, occurrence: &row, reported: report.Row, events: e.rows, facts: report.Facts, outcomes: e.outcomes, results: e.results, anyMet: e.anyMet}
+	return &adjudication{Tx: e.tx, occurrence: &row, reported: report.Row, events: e.rows, facts: report.Facts, outcomes: e.outcomes, results: e.results, anyMet: e.anyMet, lost: e.lost}
 }
 
 // selectReport applies the measurement of a policy to the reports and returns the source
 // whose report its claim shows: the selected one; while it waits, the highest-ranked that
-// meets the trigger or else reports. The report of an approved claim stays selected.
+// meets the trigger or else reports. The report of an approved claim stays selected until
+// it is retracted.
 func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) (string, error) {
 	terms := p.Cover.Measurement
 	var readings []receipt.SourceReading
-	shown := ""
+	shown, before := "", e.decided[p.ID]
+	var retracted *occurrence.OccurrenceRow // the highest-ranked that met the trigger
 	for rank, s := range terms.Sources {
 		report := e.reports[s.Source]
-		if report == nil || !report.Facts.IsMeasured() {
+		if report == nil {
+			continue
+		}
+		if all := report.Row.FactsWithRetracted; retracted == nil && all != nil && trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, *all).Met {
+			retracted = report.Row
+		}
+		if !report.Facts.IsMeasured() {
 			continue
 		}
 		stored, err := report.Row.Reading(report.Facts)
@@ -127,15 +137,20 @@ func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) (str
 			e.anyMet[p.ID] = e.anyMet[p.ID] || met
 		}
 	}
+	decidedBy := ""
+	switch {
+	case before != nil && before.IsRetracted():
+		e.lost[p.ID] = before
+	case before != nil:
+		decidedBy = before.Source
+	case retracted != nil && !e.anyMet[p.ID]:
+		e.lost[p.ID] = retracted
+	}
 	if len(readings) == 0 {
 		return own, nil // every report was retracted
 	}
-	before := ""
-	if decided := e.decided[p.ID]; decided != nil {
-		before = decided.Row.Source
-	}
-	outcome := receipt.SelectReading(*terms, readings, before, e.tx.Clock)
-	e.outcomes[p.ID], e.results[p.ID] = outcome, receipt.NewMeasurement(p.Cover, readings, outcome, before != "", e.tx.Clock)
+	outcome := receipt.SelectReading(*terms, readings, decidedBy, e.tx.Clock)
+	e.outcomes[p.ID], e.results[p.ID] = outcome, receipt.NewMeasurement(p.Cover, readings, outcome, decidedBy != "", e.tx.Clock)
 	if outcome.State == measurement.Selected {
 		return terms.Sources[outcome.Selected].Source, nil
 	}
@@ -217,8 +232,12 @@ func (adj *adjudication) measuredDecision(p *underwriting.PolicyRow, d trigger.D
 }
 
 // mayAddPart reports whether the occurrence may come to owe more for an approved claim: it
-// grows, or the policy's terms count revisions until the long stop.
+// grows, or the policy's terms count revisions until the long stop. Nothing is added when
+// the report that decided the claim was retracted.
 func (adj *adjudication) mayAddPart(p *underwriting.PolicyRow, d trigger.Determination) bool {
+	if adj.lost[p.ID] != nil {
+		return false
+	}
 	if o := adj.outcome(p, d); o != nil {
 		return adj.Clock.Before(o.LongStopAt)
 	}

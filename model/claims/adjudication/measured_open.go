@@ -75,8 +75,10 @@ func (s *Service) enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurr
 // event were decided by; of several claims of a policy, the one that was approved first
 // comes last.
 func decidedReportsQuery(tx *store.Tx, policies []*underwriting.PolicyRow, event []uuid.UUID) *bun.SelectQuery {
-	return tx.NewSelect().Model((*claims.ClaimRow)(nil)).ColumnExpr("c.policy_id, coalesce(oc.merged_into, oc.id) as occurrence_id").
-		Join("join determinations d on d.id = c.determination_id and d.partner = c.partner").Join("join occurrences oc on oc.id = d.occurrence_id").
-		Where("c.policy_id in (?)", bun.List(underwriting.PolicyIDs(policies))).Where("c.occurrence_id in (?)", bun.List(event)).
+	return tx.NewSelect().Model((*claims.ClaimRow)(nil)).ColumnExpr("c.policy_id, oc.*").
+		Join("join determinations d on d.id = c.determination_id and d.partner = c.partner").
+		Join("join occurrences evaluated on evaluated.id = d.occurrence_id").Join("join occurrences oc on oc.id = coalesce(evaluated.merged_into, evaluated.id)").
+		Where("c.policy_id in (?)", bun.List(underwriting.PolicyIDs(policies))).
+		Where("c.occurrence_id in (select id from occurrences where id in (?0) or merged_into in (?0))", bun.List(event)).
 		Where("c.status in (?, ?)", claims.ClaimApproved, claims.ClaimClosed).OrderExpr("c.decided_at desc, c.id desc")
 }

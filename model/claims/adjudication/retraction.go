@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"parapet/model/claims"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/internal/rules"
 	"parapet/model/kernel/actor"
@@ -20,17 +21,23 @@ const (
 	wasRetractedSQL    = "(c.status = 'declined' and c.reason_codes = array['source_retracted'])"
 )
 
-// losesByRetraction reports whether the policy would be owed more without the
-// retraction.
-func (adj *adjudication) losesByRetraction(p *underwriting.PolicyRow, d trigger.Determination) bool {
-	switch all := adj.occurrence.FactsWithRetracted; {
-	case adj.occurrence.IsRetracted():
-		return true
+// lostReport returns the occurrence without whose retraction the policy would be owed
+// more; nil if there is none.
+func (adj *adjudication) lostReport(p *underwriting.PolicyRow, d trigger.Determination) *occurrence.OccurrenceRow {
+	reported := adj.reportedOccurrence()
+	switch all := reported.FactsWithRetracted; {
+	case adj.lost[p.ID] != nil:
+		return adj.lost[p.ID]
+	case reported.IsRetracted():
+		return reported
 	case all == nil:
-		return false
+		return nil
 	default:
 		before := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, claims.WithoutPaidDays(adj.occurrence, *all, adj.paidDays[p.ID]))
-		return before.Met && before.Amount > d.Amount
+		if before.Met && before.Amount > d.Amount {
+			return reported
+		}
+		return nil
 	}
 }
 
@@ -38,17 +45,20 @@ func (adj *adjudication) losesByRetraction(p *underwriting.PolicyRow, d trigger.
 // the trigger were retracted, and blocks the unreleased payouts of approved ones. It
 // reverses no released payout. done reports whether nothing is left to decide.
 func (adj *adjudication) applyRetraction(ctx context.Context, p *underwriting.PolicyRow, d trigger.Determination) (done bool, err error) {
-	lost := adj.losesByRetraction(p, d)
-	done = lost && d.Amount == 0
+	lost, left := adj.lostReport(p, d), d.Amount
+	if adj.lost[p.ID] != nil && !adj.isSettled(p, d) {
+		left = 0 // no other source is selected
+	}
+	done = lost != nil && d.Amount == 0
 	for _, c := range adj.relatedClaims[p.ID] {
 		if !adj.isFor(c) {
 			continue
 		}
 		switch {
 		case done && c.IsUndecided():
-			err = adj.declineRetractedClaim(p, c)
-		case isApproved(c) && lost && d.Amount < adj.owedFor(p):
-			err = adj.holdUnreleasedPayouts(ctx, c)
+			err = adj.declineRetractedClaim(p, c, lost)
+		case isApproved(c) && lost != nil && left < adj.owedFor(p):
+			err = adj.holdUnreleasedPayouts(ctx, c, lost)
 		case c.Retraction != nil:
 			err = claims.SaveRetraction(ctx, adj.Tx, c, nil) // the observations are back
 		}
@@ -61,8 +71,8 @@ func (adj *adjudication) applyRetraction(ctx context.Context, p *underwriting.Po
 
 // declineRetractedClaim declines a waiting claim, whatever it waits for. The claim
 // keeps the determination that opened it.
-func (adj *adjudication) declineRetractedClaim(p *underwriting.PolicyRow, row *claims.ClaimRow) error {
-	if err := adj.appendRetractionObserved(row); err != nil {
+func (adj *adjudication) declineRetractedClaim(p *underwriting.PolicyRow, row *claims.ClaimRow, lost *occurrence.OccurrenceRow) error {
+	if err := adj.appendRetractionObserved(row, lost); err != nil {
 		return err
 	}
 	defer adj.WithActor(actor.System())()
@@ -72,19 +82,19 @@ func (adj *adjudication) declineRetractedClaim(p *underwriting.PolicyRow, row *c
 }
 
 // appendRetractionObserved adds the source's retraction to the timeline.
-func (adj *adjudication) appendRetractionObserved(row *claims.ClaimRow) error {
-	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.occurrence.Source})()
-	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, fmt.Sprintf("%s retracted its report of %s.", adj.occurrence.Source, adj.occurrence.SourceEventID),
-		map[string]any{"occurrence": adj.occurrence.ToBrief(*row.OccurredAt), "stage": trigger.Retracted, "source_version": adj.occurrence.SourceVersion})
+func (adj *adjudication) appendRetractionObserved(row *claims.ClaimRow, lost *occurrence.OccurrenceRow) error {
+	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: lost.Source})()
+	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, fmt.Sprintf("%s retracted its report of %s.", lost.Source, lost.SourceEventID),
+		map[string]any{"occurrence": lost.ToBrief(*row.OccurredAt), "stage": trigger.Retracted, "source_version": lost.SourceVersion})
 }
 
 // holdUnreleasedPayouts blocks every unreleased payout of an approved claim. It acts
 // once per retraction, so that a payout released by an operator stays released.
-func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claims.ClaimRow) error {
+func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claims.ClaimRow, lost *occurrence.OccurrenceRow) error {
 	if row.Retraction != nil {
 		return nil
 	}
-	if err := adj.appendRetractionObserved(row); err != nil {
+	if err := adj.appendRetractionObserved(row, lost); err != nil {
 		return err
 	}
 	defer adj.WithActor(actor.System())()

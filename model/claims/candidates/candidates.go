@@ -27,11 +27,16 @@ union `
 
 // claimedQuery finds the policies with a waiting claim, independent of the occurrence's
 // present place. It also finds those with an approved claim when its occurrence was
-// merged, because it may have been paid twice, or had readings retracted.
+// merged, because it may have been paid twice, or had readings retracted; and those whose
+// claim was determined by retracted readings, also if it is for the occurrence of another
+// source.
 const claimedQuery = `select coalesce(oc.merged_into, oc.id) as occurrence_id, c.policy_id as id
 from occurrences oc join claims c on c.occurrence_id = oc.id
 where (oc.id in (?0) or oc.merged_into in (?0)) and (c.status in ('opened', 'deferred') or c.status in ('approved', 'closed')
 	and (oc.merged_into is not null or c.retraction is not null or oc.id in (?1)))
+union select coalesce(oc.merged_into, oc.id), c.policy_id
+from occurrences oc join determinations d on d.occurrence_id = oc.id join claims c on c.policy_id = d.policy_id and c.determination_id = d.id
+where (oc.id in (?1) or oc.merged_into in (?1)) and c.status in ('opened', 'deferred', 'approved', 'closed')
 order by 1, 2`
 
 // boxSQL is one row of the values in boxQuery.

@@ -2,6 +2,7 @@ package reports
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -43,8 +44,9 @@ const EventWindow = 60 * 24 * time.Hour
 
 // Load returns the reports of the event of an occurrence by source: the occurrence
 // itself, and of each other source the one that an operator merged with it, or else the one
-// that is closest in time among those as close as the rules of the kind say. Names play no
-// part. Occurrences at stations have one source and are returned alone.
+// that is closest in time among those as close as the rules of the kind say. A retracted
+// report stays a report of its event, and gives way to one of its source that stands. Names
+// play no part. Occurrences at stations have one source and are returned alone.
 func Load(ctx context.Context, db bun.IDB, row *occurrence.OccurrenceRow, facts trigger.Occurrence) (map[string]*Report, error) {
 	others, err := FindOtherSources(ctx, db, []uuid.UUID{row.ID})
 	if err != nil {
@@ -103,17 +105,37 @@ func LoadEvents(ctx context.Context, db bun.IDB, ids []uuid.UUID, others map[uui
 // the one that comes first counts.
 func newEvent(own occurrence.LoadedOccurrence, others []occurrence.LoadedOccurrence, related map[uuid.UUID]map[uuid.UUID]bool) map[string]*Report {
 	found := map[string]*Report{own.Row.Source: {LoadedOccurrence: own}}
-	for i := range others {
-		o := &others[i]
+	standingFirst := slices.SortedStableFunc(slices.Values(others), func(a, b occurrence.LoadedOccurrence) int {
+		return cmp.Compare(retractedRank(a.Row), retractedRank(b.Row))
+	})
+	for _, o := range standingFirst {
 		same, decided := related[own.Row.ID][o.Row.ID]
-		if o.Row.Source == own.Row.Source || isSplitFrom(related[o.Row.ID], found) || !decided && !isOneEvent(own.Row.Kind.Rules().Duplicates, own.Facts, o.Facts) {
+		if o.Row.Source == own.Row.Source || isSplitFrom(related[o.Row.ID], found) || !decided && !isOneEvent(own.Row.Kind.Rules().Duplicates, lastReported(own), lastReported(o)) {
 			continue
 		}
-		if have := found[o.Row.Source]; have == nil || same || !related[own.Row.ID][have.Row.ID] && isCloser(own.Row, o.Row, have.Row) {
-			found[o.Row.Source] = &Report{LoadedOccurrence: *o}
+		have := found[o.Row.Source]
+		if have == nil || have.Row.IsRetracted() == o.Row.IsRetracted() && (same || !related[own.Row.ID][have.Row.ID] && isCloser(own.Row, o.Row, have.Row)) {
+			found[o.Row.Source] = &Report{LoadedOccurrence: o}
 		}
 	}
 	return found
+}
+
+// retractedRank orders retracted reports after those that stand.
+func retractedRank(row *occurrence.OccurrenceRow) int {
+	if row.IsRetracted() {
+		return 1
+	}
+	return 0
+}
+
+// lastReported returns the facts that say which event a report is about: those before its
+// readings were retracted.
+func lastReported(o occurrence.LoadedOccurrence) trigger.Occurrence {
+	if before := o.Row.FactsWithRetracted; before != nil && o.Facts.Quake == nil {
+		return *before
+	}
+	return o.Facts
 }
 
 // isSplitFrom reports whether an operator split an occurrence from one of the reports.
