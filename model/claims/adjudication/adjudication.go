@@ -56,6 +56,7 @@ type adjudication struct {
 	claimPayouts        map[uuid.UUID]claims.ClaimRelations    // by claim: the payouts shown in the records of the existing claims
 	methods             map[uuid.UUID][]*payouts.PayoutMethodRow
 	paidDays            map[uuid.UUID][]claims.PaidDays // by policy: days at stations that were already paid
+	retractedAmounts    map[uuid.UUID]int64             // by claim with retracted observations: what was left
 
 	newDeterminations        []*claims.DeterminationRow
 	newClaims, changedClaims []*claims.ClaimRow

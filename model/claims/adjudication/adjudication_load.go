@@ -53,6 +53,9 @@ func (adj *adjudication) load(ctx context.Context, policies []*underwriting.Poli
 	if adj.paidDays, err = claims.LoadPaidDays(ctx, adj.Tx, policies); err != nil {
 		return err
 	}
+	if adj.retractedAmounts, err = claims.LoadRetractedAmounts(ctx, adj.Tx, relevant); err != nil {
+		return err
+	}
 	adj.methods, err = payouts.LoadUsableMethods(ctx, adj.Tx, policies)
 	return err
 }

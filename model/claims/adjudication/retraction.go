@@ -2,14 +2,12 @@ package adjudication
 
 import (
 	"context"
-	"fmt"
 
 	"parapet/model/claims"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/internal/rules"
 	"parapet/model/kernel/actor"
-	"parapet/model/kernel/event"
 	"parapet/model/payouts"
 	"parapet/model/underwriting"
 )
@@ -58,7 +56,7 @@ func (adj *adjudication) applyRetraction(ctx context.Context, p *underwriting.Po
 		case done && c.IsUndecided():
 			err = adj.declineRetractedClaim(p, c, lost)
 		case isApproved(c) && lost != nil && left < adj.owedFor(p):
-			err = adj.holdUnreleasedPayouts(ctx, c, lost)
+			err = adj.holdUnreleasedPayouts(ctx, c, lost, left)
 		case c.Retraction != nil:
 			err = claims.SaveRetraction(ctx, adj.Tx, c, nil) // the observations are back
 		}
@@ -72,7 +70,7 @@ func (adj *adjudication) applyRetraction(ctx context.Context, p *underwriting.Po
 // declineRetractedClaim declines a waiting claim, whatever it waits for. The claim
 // keeps the determination that opened it.
 func (adj *adjudication) declineRetractedClaim(p *underwriting.PolicyRow, row *claims.ClaimRow, lost *occurrence.OccurrenceRow) error {
-	if err := adj.appendRetractionObserved(row, lost); err != nil {
+	if err := claims.AppendRetraction(adj.Tx, row, lost, nil); err != nil {
 		return err
 	}
 	defer adj.WithActor(actor.System())()
@@ -81,20 +79,14 @@ func (adj *adjudication) declineRetractedClaim(p *underwriting.PolicyRow, row *c
 	return adj.applyDecision(p, row, adj.claimDeterminations[*row.DeterminationID], decision, nil)
 }
 
-// appendRetractionObserved adds the source's retraction to the timeline.
-func (adj *adjudication) appendRetractionObserved(row *claims.ClaimRow, lost *occurrence.OccurrenceRow) error {
-	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: lost.Source})()
-	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, fmt.Sprintf("%s retracted its report of %s.", lost.Source, lost.SourceEventID),
-		map[string]any{"occurrence": lost.ToBrief(*row.OccurredAt), "stage": trigger.Retracted, "source_version": lost.SourceVersion})
-}
-
 // holdUnreleasedPayouts blocks every unreleased payout of an approved claim. It acts
-// once per retraction, so that a payout released by an operator stays released.
-func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claims.ClaimRow, lost *occurrence.OccurrenceRow) error {
-	if row.Retraction != nil {
+// again only when less is left than at the retraction before, so that a payout released by
+// an operator stays released.
+func (adj *adjudication) holdUnreleasedPayouts(ctx context.Context, row *claims.ClaimRow, lost *occurrence.OccurrenceRow, left int64) error {
+	if row.Retraction != nil && left >= adj.retractedAmounts[row.ID] {
 		return nil
 	}
-	if err := adj.appendRetractionObserved(row, lost); err != nil {
+	if err := claims.AppendRetraction(adj.Tx, row, lost, &left); err != nil {
 		return err
 	}
 	defer adj.WithActor(actor.System())()

@@ -6,6 +6,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/claims"
 	"parapet/model/hazard/trigger"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
@@ -75,7 +76,7 @@ func TestRetractionDeclinesTheClaimThatNoOtherSourceMeets(t *testing.T) {
 			if usgsFirst {
 				reportBy(b, "emsc", "5.6", at, 1)
 			}
-			require.Equal(t, "deferred", b.OnlyClaim(policy).Status)
+			decideClaim(t, b, deferralDecision(b, b.OnlyClaim(policy), claims.ReasonEvidenceNeeded))
 			retractBy(b, "usgs")
 			claim := b.OnlyClaim(policy)
 			require.Equal(t, []string{"source_retracted"}, claim.Decision.ReasonCodes)

@@ -35,7 +35,7 @@ from occurrences oc join claims c on c.occurrence_id = oc.id
 where (oc.id in (?0) or oc.merged_into in (?0)) and (c.status in ('opened', 'deferred') or c.status in ('approved', 'closed')
 	and (oc.merged_into is not null or c.retraction is not null or oc.id in (?1)))
 union select coalesce(oc.merged_into, oc.id), c.policy_id
-from occurrences oc join determinations d on d.occurrence_id = oc.id join claims c on c.policy_id = d.policy_id and c.determination_id = d.id
+from occurrences oc join determinations d on d.occurrence_id = oc.id join claims c on c.policy_id = d.policy_id and c.determination_id = d.id and c.partner = d.partner
 where (oc.id in (?1) or oc.merged_into in (?1)) and c.status in ('opened', 'deferred', 'approved', 'closed')
 order by 1, 2`
 
