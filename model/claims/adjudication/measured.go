@@ -3,7 +3,6 @@ package adjudication
 import (
 	"bytes"
 	"context"
-	"fmt"
 	"maps"
 	"slices"
 	"time"
@@ -29,8 +28,8 @@ import (
 type measuredEvent struct {
 	tx       *store.Tx
 	reports  map[string]*reports.Report              // by source
-	rows     []*occurrence.OccurrenceRow             // of all reports
-	first    *occurrence.OccurrenceRow               // the report that was recorded first: claims are for it
+	rows     []*occurrence.OccurrenceRow             // of all reports, and the evaluated one
+	first    *occurrence.OccurrenceRow               // of those that stand the report that was recorded first: new claims are for it
 	decided  map[uuid.UUID]*occurrence.OccurrenceRow // by policy: whose report its approved claim was decided by
 	outcomes map[uuid.UUID]measurement.Outcome       // by policy
 	results  map[uuid.UUID]*wire.MeasurementResult
@@ -72,33 +71,25 @@ func newMeasuredEvent(ctx context.Context, tx *store.Tx, occ *occurrence.Occurre
 		return nil, err
 	}
 	e := &measuredEvent{
-		tx: tx, reports: found, first: occ, decided: make(map[uuid.UUID]*occurrence.OccurrenceRow), lost: make(map[uuid.UUID]*occurrence.OccurrenceRow),
+		tx: tx, reports: found, first: occ, lost: make(map[uuid.UUID]*occurrence.OccurrenceRow),
 		outcomes: make(map[uuid.UUID]measurement.Outcome), results: make(map[uuid.UUID]*wire.MeasurementResult), anyMet: make(map[uuid.UUID]bool),
 	}
 	var ids []uuid.UUID
 	for _, r := range found {
 		e.rows, ids = append(e.rows, r.Row), append(ids, r.Row.ID)
-		if bytes.Compare(r.Row.ID[:], e.first.ID[:]) < 0 {
+		if !r.Row.IsRetracted() && (e.first.IsRetracted() || bytes.Compare(r.Row.ID[:], e.first.ID[:]) < 0) {
 			e.first = r.Row
 		}
 	}
-	var decided []struct {
-		PolicyID                 uuid.UUID
-		occurrence.OccurrenceRow `bun:",extend"`
+	if !slices.Contains(ids, occ.ID) { // it was retracted, and its source reported again
+		e.rows, ids = append(e.rows, occ), append(ids, occ.ID)
 	}
-	if err := decidedReportsQuery(tx, policies, ids).Scan(ctx, &decided); err != nil {
-		return nil, fmt.Errorf("read decided reports: %w", err)
-	}
-	for i := range decided {
-		if by := &decided[i].OccurrenceRow; by.IsRetracted() || slices.Contains(ids, by.ID) {
-			e.decided[decided[i].PolicyID] = by
-		}
-	}
-	return e, nil
+	e.decided, err = loadDecidedReports(ctx, tx, policies, ids)
+	return e, err
 }
 
 // adjudicationOf returns the adjudication of the report of one source, under the identity
-// of the report that was recorded first.
+// of the first report.
 func (e *measuredEvent) adjudicationOf(source string) *adjudication {
 	report := e.reports[source]
 	row := *report.Row

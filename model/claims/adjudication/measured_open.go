@@ -2,6 +2,8 @@ package adjudication
 
 import (
 	"context"
+	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
@@ -71,14 +73,28 @@ func (s *Service) enqueueWaitingClaims(ctx context.Context, tx *store.Tx, occurr
 	return nil
 }
 
-// decidedReportsQuery selects the reports that the approved claims of policies for an
-// event were decided by; of several claims of a policy, the one that was approved first
-// comes last.
-func decidedReportsQuery(tx *store.Tx, policies []*underwriting.PolicyRow, event []uuid.UUID) *bun.SelectQuery {
-	return tx.NewSelect().Model((*claims.ClaimRow)(nil)).ColumnExpr("c.policy_id, oc.*").
+// loadDecidedReports returns, by policy, the report that its approved claim for an event was
+// decided by, of several the one that was approved first. One that stands and is none of the
+// event's is left out.
+func loadDecidedReports(ctx context.Context, tx *store.Tx, policies []*underwriting.PolicyRow, event []uuid.UUID) (map[uuid.UUID]*occurrence.OccurrenceRow, error) {
+	var rows []struct {
+		PolicyID                 uuid.UUID
+		occurrence.OccurrenceRow `bun:",extend"`
+	}
+	err := tx.NewSelect().Model((*claims.ClaimRow)(nil)).ColumnExpr("c.policy_id, oc.*").
 		Join("join determinations d on d.id = c.determination_id and d.partner = c.partner").
 		Join("join occurrences evaluated on evaluated.id = d.occurrence_id").Join("join occurrences oc on oc.id = coalesce(evaluated.merged_into, evaluated.id)").
 		Where("c.policy_id in (?)", bun.List(underwriting.PolicyIDs(policies))).
 		Where("c.occurrence_id in (select id from occurrences where id in (?0) or merged_into in (?0))", bun.List(event)).
-		Where("c.status in (?, ?)", claims.ClaimApproved, claims.ClaimClosed).OrderExpr("c.decided_at desc, c.id desc")
+		Where("c.status in (?, ?)", claims.ClaimApproved, claims.ClaimClosed).OrderExpr("c.decided_at desc, c.id desc").Scan(ctx, &rows)
+	if err != nil {
+		return nil, fmt.Errorf("read decided reports: %w", err)
+	}
+	decided := make(map[uuid.UUID]*occurrence.OccurrenceRow)
+	for i := range rows {
+		if by := &rows[i].OccurrenceRow; by.IsRetracted() || slices.Contains(event, by.ID) {
+			decided[rows[i].PolicyID] = by
+		}
+	}
+	return decided, nil
 }

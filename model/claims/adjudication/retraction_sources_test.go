@@ -60,6 +60,36 @@ func TestRetractionLeavesTheClaimToTheOtherSources(t *testing.T) {
 	requireClaim(t, b, policy, "approved", "6.6", 5_000_000, "emsc reported in time")
 }
 
+// A source retracts its report, and reports the earthquake again under another id, while the
+// claim waits for the other sources.
+func TestClaimOfARetractedReportIsDecidedByTheNextReportOfItsSource(t *testing.T) {
+	t.Parallel()
+	for name, split := range map[string]bool{"same event": false, "an operator splits them": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			policy, at := bindForSources(b, "{kind: first_of}", "operator")
+			observeBy(b, "usgs", "usgs-1", "6.4", at, trigger.Preliminary)
+			reportBy(b, "emsc", "6.6", at, 1)
+			retractBy(b, "usgs")
+			b.Observe(modeltest.Quake("usgs-2", at.Add(time.Second), modeltest.Epicentre, "6.4"))
+			if split {
+				relate(t, b, false, "usgs-1", "usgs-2")
+			}
+			b.RunJobs()
+			claims := b.Claims(policy)
+			if split {
+				require.Equal(t, []string{"source_preliminary"}, claims[0].Decision.ReasonCodes)
+				require.Equal(t, "approved", claims[1].Status)
+				return
+			}
+			require.Equal(t, int64(2_000_000), claims[0].Amount.Amount)
+			require.Equal(t, []string{"duplicate_event"}, claims[1].Decision.ReasonCodes)
+			require.Equal(t, "declined", claims[1].Status)
+		})
+	}
+}
+
 // No other source meets the trigger when the one that met it retracts its report, in any
 // order of the reports.
 func TestRetractionDeclinesTheClaimThatNoOtherSourceMeets(t *testing.T) {
@@ -83,7 +113,9 @@ func TestRetractionDeclinesTheClaimThatNoOtherSourceMeets(t *testing.T) {
 			require.Contains(t, summaries(b, claim.ID), "usgs retracted its report of usgs-1.")
 
 			reportBy(b, "emsc", "6.6", at, 2)
-			require.Equal(t, "deferred", b.Claims(policy)[1].Status, "emsc meets the trigger now")
+			again := b.Claims(policy)[1]
+			require.Equal(t, "deferred", again.Status, "emsc meets the trigger now")
+			require.Equal(t, "emsc", again.Occurrence.Source)
 		})
 	}
 }

@@ -56,13 +56,18 @@ join policies p on p.id = c.policy_id and p.partner = c.partner and json_array_l
 where c.occurrence_id in (?) and c.status = 'deferred' and c.reason_codes = array['source_preliminary'] order by 1, 2`
 
 // FindWaiting returns the policies with several sources whose claims wait for their sources,
-// by the occurrences of the claims: those that may be one event with one of the given ones.
+// by the occurrences of the claims: those that may be one event with one of the given ones,
+// also when the source of that one retracted them.
 func FindWaiting(ctx context.Context, db bun.IDB, occurrences []uuid.UUID) (waiting []Candidate, err error) {
 	others, err := reports.FindOtherSources(ctx, db, occurrences)
-	if err != nil || len(others) == 0 {
+	if err != nil {
 		return nil, err
 	}
-	all := slices.Concat(slices.Collect(maps.Values(others))...)
+	retracted, err := reports.FindRetracted(ctx, db, occurrences)
+	all := slices.Concat(append(slices.Collect(maps.Values(others)), retracted)...)
+	if err != nil || len(all) == 0 {
+		return nil, err
+	}
 	if err := db.NewRaw(waitingQuery, bun.List(all)).Scan(ctx, &waiting); err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find claims that wait for a source: %w", err))
 	}

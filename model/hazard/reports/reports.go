@@ -45,8 +45,9 @@ const EventWindow = 60 * 24 * time.Hour
 // Load returns the reports of the event of an occurrence by source: the occurrence
 // itself, and of each other source the one that an operator merged with it, or else the one
 // that is closest in time among those as close as the rules of the kind say. A retracted
-// report stays a report of its event, and gives way to one of its source that stands. Names
-// play no part. Occurrences at stations have one source and are returned alone.
+// report stays a report of its event, and gives way to one of its source that stands, also
+// if it is the occurrence itself. Names play no part. Occurrences at stations have one source
+// and are returned alone.
 func Load(ctx context.Context, db bun.IDB, row *occurrence.OccurrenceRow, facts trigger.Occurrence) (map[string]*Report, error) {
 	others, err := FindOtherSources(ctx, db, []uuid.UUID{row.ID})
 	if err != nil {
@@ -61,7 +62,33 @@ func Load(ctx context.Context, db bun.IDB, row *occurrence.OccurrenceRow, facts 
 		return nil, err
 	}
 	found := newEvent(occurrence.LoadedOccurrence{Row: row, Facts: facts}, loaded, related)
+	if err := replaceRetracted(ctx, db, row, found, related); err != nil {
+		return nil, err
+	}
 	return found, loadStageTimes(ctx, db, found)
+}
+
+// replaceRetracted replaces the retracted report of a source by one that stands, if the
+// closest other report is of the same event: the source reported it again, under another
+// id.
+func replaceRetracted(ctx context.Context, db bun.IDB, own *occurrence.OccurrenceRow, found map[string]*Report, related map[uuid.UUID]map[uuid.UUID]bool) error {
+	var closest *Report
+	for _, r := range found {
+		if !r.Row.IsRetracted() && (closest == nil || isCloser(own, r.Row, closest.Row)) {
+			closest = r
+		}
+	}
+	if !own.IsRetracted() || closest == nil {
+		return nil
+	}
+	event, err := Load(ctx, db, closest.Row, closest.Facts)
+	if err != nil {
+		return err
+	}
+	if again := event[own.Source]; again != nil && !again.Row.IsRetracted() && !isSplitFrom(related[again.Row.ID], found) {
+		found[own.Source] = again
+	}
+	return nil
 }
 
 // LoadEvents returns Load for each of several occurrences, by id. others is the
@@ -148,18 +175,19 @@ func isSplitFrom(related map[uuid.UUID]bool, reports map[string]*Report) bool {
 	return false
 }
 
-// otherSourcesQuery finds the occurrences of other sources that overlap occurrences in
-// time.
-const otherSourcesQuery = `select a.id as own, n.id as other
+// nearbyQuery finds pairs of occurrences that overlap in time.
+const nearbyQuery = `select a.id as own, n.id as other
 from occurrences a join (values %s) as k (kind, margin) on k.kind = a.kind
-join occurrences n on n.kind = a.kind and n.scope = a.scope and n.source <> a.source and n.merged_into is null
+join occurrences n on n.kind = a.kind and n.scope = a.scope and %s and n.merged_into is null
 	and n.occurred_at between a.occurred_at - make_interval(secs => k.margin + ?) and a.last_at + make_interval(secs => k.margin)
 	and n.last_at >= a.occurred_at - make_interval(secs => k.margin)
 where a.id in (?) order by 1, 2`
 
-// FindOtherSources returns, by occurrence, the occurrences of other sources that overlap it
-// in time and may be reports of the same event, and those that an operator merged with it.
-func FindOtherSources(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+type pair struct{ Own, Other uuid.UUID }
+
+// findNearby returns, with each occurrence, those that overlap it in time and meet a
+// condition of both, a and n.
+func findNearby(ctx context.Context, db bun.IDB, ids []uuid.UUID, condition string) (pairs []pair, err error) {
 	var margins []string
 	var args []any
 	for _, kind := range hazard.Kinds() {
@@ -167,10 +195,29 @@ func FindOtherSources(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uui
 			margins, args = append(margins, "(?, ?::float8)"), append(args, kind, kind.Rules().Duplicates.Time.Seconds())
 		}
 	}
-	var pairs []struct{ Own, Other uuid.UUID }
-	err := db.NewRaw(fmt.Sprintf(otherSourcesQuery, strings.Join(margins, ", ")), append(args, EventWindow.Seconds(), bun.List(ids))...).Scan(ctx, &pairs)
+	err = db.NewRaw(fmt.Sprintf(nearbyQuery, strings.Join(margins, ", "), condition), append(args, EventWindow.Seconds(), bun.List(ids))...).Scan(ctx, &pairs)
 	if err != nil {
-		return nil, store.TranslateError(fmt.Errorf("find occurrences of other sources: %w", err))
+		return nil, store.TranslateError(fmt.Errorf("find occurrences nearby: %w", err))
+	}
+	return pairs, nil
+}
+
+// FindRetracted returns the retracted occurrences that their source may have reported again as
+// one of the given ones.
+func FindRetracted(ctx context.Context, db bun.IDB, ids []uuid.UUID) (retracted []uuid.UUID, err error) {
+	pairs, err := findNearby(ctx, db, ids, "n.source = a.source and n.stage = 'retracted' and a.stage <> 'retracted'")
+	for _, p := range pairs {
+		retracted = append(retracted, p.Other)
+	}
+	return retracted, err
+}
+
+// FindOtherSources returns, by occurrence, the occurrences of other sources that overlap it
+// in time and may be reports of the same event, and those that an operator merged with it.
+func FindOtherSources(ctx context.Context, db bun.IDB, ids []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	pairs, err := findNearby(ctx, db, ids, "n.source <> a.source")
+	if err != nil {
+		return nil, err
 	}
 	related, err := LoadRelations(ctx, db, ids)
 	if err != nil {
