@@ -1,6 +1,7 @@
 package events
 
 import (
+	"cmp"
 	"context"
 	"crypto/ed25519"
 	"crypto/hkdf"
@@ -51,23 +52,29 @@ func CheckpointPrivateKey(s *store.Store) (ed25519.PrivateKey, error) {
 	return ed25519.NewKeyFromSeed(seed), nil
 }
 
-// VerifyLatestCheckpoint returns an error if the key of s did not sign the newest checkpoint
-// of all partners; nil without one.
-func VerifyLatestCheckpoint(ctx context.Context, s *store.Store) error {
-	var rows []*CheckpointRow
-	if err := s.DB.NewSelect().Model(&rows).OrderExpr("signed_at desc").Limit(1).Scan(ctx); err != nil {
-		return store.TranslateError(fmt.Errorf("read checkpoint: %w", err))
-	}
+// VerifyCheckpointKey returns an error if the key of s signed neither the newest nor the
+// oldest checkpoint; nil without one. After a server ran with a wrong key, the right one
+// verifies the oldest.
+func VerifyCheckpointKey(ctx context.Context, s *store.Store) error {
 	key, err := CheckpointPrivateKey(s)
 	if err != nil {
 		return err
 	}
-	for _, row := range rows {
-		if !ed25519.Verify(key.Public().(ed25519.PublicKey), row.SignedText(), row.Signature) { //nolint:forcetypeassert // ed25519 returns this type
-			return fmt.Errorf("the fingerprint key is not the one that signed the newest checkpoint of events, of partner %s on %s", row.Partner, wire.FormatTime(row.SignedAt))
+	var newest *CheckpointRow
+	for _, order := range []string{"signed_at desc", "signed_at"} {
+		row := new(CheckpointRow)
+		err := s.DB.NewSelect().Model(row).OrderExpr(order).Limit(1).Scan(ctx)
+		switch {
+		case store.IsNoRows(err):
+			return nil
+		case err != nil:
+			return store.TranslateError(fmt.Errorf("read checkpoint: %w", err))
+		case ed25519.Verify(key.Public().(ed25519.PublicKey), row.SignedText(), row.Signature): //nolint:forcetypeassert // ed25519 returns this type
+			return nil
 		}
+		newest = cmp.Or(newest, row)
 	}
-	return nil
+	return fmt.Errorf("the fingerprint key is not the one that signed the newest checkpoint of events, of partner %s on %s", newest.Partner, wire.FormatTime(newest.SignedAt))
 }
 
 // SignedText returns the text that is signed: four lines, the first names the purpose.

@@ -47,7 +47,7 @@ func (s *Service) CountSecretsByKey(ctx context.Context, caller actor.Actor) (ma
 	return keys, nil
 }
 
-// VerifyKeys checks the signature of the newest checkpoint, opens the latest account and
+// VerifyKeys checks who signed the checkpoints, opens the latest account and
 // webhook secret of all and of each key, and recomputes the fingerprints of those accounts.
 // It reports unknown keys of the latest, and keys with the right id and the wrong bytes; a
 // key that sealed nothing cannot be checked. Operators only.
@@ -55,7 +55,7 @@ func (s *Service) VerifyKeys(ctx context.Context, caller actor.Actor) error {
 	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return err
 	}
-	if err := events.VerifyLatestCheckpoint(ctx, s.Store); err != nil {
+	if err := events.VerifyCheckpointKey(ctx, s.Store); err != nil {
 		return err
 	}
 	if err := s.verifyLatestSealed(ctx, []byte{}); err != nil {

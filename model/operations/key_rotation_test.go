@@ -169,4 +169,6 @@ func TestVerifyKeysChecksTheNewestCheckpoint(t *testing.T) {
 	b.SignCheckpoint()
 	require.ErrorContains(t, other.Operations.VerifyKeys(t.Context(), b.Operator), "is not the one that signed the newest checkpoint of events, of partner acme")
 	require.NoError(t, b.Service.Operations.VerifyKeys(t.Context(), b.Operator))
+	modeltest.ExecSQL(t, b, "insert into event_checkpoints select 'globex', sequence, hash, signed_at + interval '1 day', 'another' from event_checkpoints")
+	require.NoError(t, b.Service.Operations.VerifyKeys(t.Context(), b.Operator), "a server with a wrong key signed the newest one")
 }
