@@ -11,13 +11,13 @@ import (
 )
 
 // emptyFilters returns an error for each optional argument, and each member of a filter,
-// that is empty text or an empty list. The domain does not filter by an empty value, so
-// the field would return or change more than its caller selects. An empty cursor means
-// the first page.
+// that is empty text; in a mutation also for an empty list. The domain does not filter by an
+// empty value, so the field would return or change more than its caller selects. An empty
+// cursor means the first page, and an empty list of a query no filter.
 func emptyFilters(field *ast.FieldDefinition, given map[string]any) []apperr.FieldError {
 	if input, is := given[inputArgument].(map[string]any); is {
 		filter, _ := input["filter"].(map[string]any)
-		return emptyMembers(filter, ast.Path{ast.PathName(inputArgument), ast.PathName("filter")})
+		return emptyMembers(filter, ast.Path{ast.PathName(inputArgument), ast.PathName("filter")}, true)
 	}
 	optional := maps.Clone(given)
 	delete(optional, renamedArguments["cursor"])
@@ -26,18 +26,19 @@ func emptyFilters(field *ast.FieldDefinition, given map[string]any) []apperr.Fie
 			delete(optional, argument.Name)
 		}
 	}
-	return emptyMembers(optional, nil)
+	return emptyMembers(optional, nil, false)
 }
 
-// emptyMembers returns an error for each empty text or list in members or their members.
-func emptyMembers(members map[string]any, at ast.Path) (faults []apperr.FieldError) {
+// emptyMembers returns an error for each empty text, and list if lists is set, in members or
+// their members.
+func emptyMembers(members map[string]any, at ast.Path, lists bool) (faults []apperr.FieldError) {
 	for _, name := range slices.Sorted(maps.Keys(members)) {
 		inside := append(slices.Clip(at), ast.PathName(name))
 		switch value := members[name].(type) {
 		case map[string]any:
-			faults = append(faults, emptyMembers(value, inside)...)
+			faults = append(faults, emptyMembers(value, inside, lists)...)
 		case []any:
-			if len(value) == 0 {
+			if lists && len(value) == 0 {
 				faults = append(faults, apperr.FieldError{Pointer: scalar.Pointer(inside), Code: "value", Detail: "Name at least one value, or leave it out."})
 			}
 		case string:
