@@ -59,7 +59,7 @@ func newDuplicateStory(t *testing.T, paysFirstClaim bool, options ...modeltest.O
 	require.Len(t, exceptions, 1)
 	s.exception = exceptions[0]
 	require.Equal(t, payouts.ExceptionPaidTwice, s.exception.Kind)
-	require.Equal(t, modeltest.OnlyPayout(t, b, s.second).ID, *s.exception.PayoutID)
+	require.Equal(t, modeltest.OnlyPayout(t, b, s.sending()).ID, *s.exception.PayoutID)
 	return s
 }
 
@@ -233,8 +233,8 @@ func TestLiftedOperatorHoldShowsDoublePayment(t *testing.T) {
 	s.requireHeld()
 }
 
-// TestDoublePaymentHoldsOnlyWhatRepeatsAPayment sets the state of the second claim's payout
-// while the first one's waits.
+// TestDoublePaymentHoldsOnlyWhatRepeatsAPayment sets the state of the payout that an exception
+// reports while the one that it repeats waits, as if both had been at the rail at the merge.
 func TestDoublePaymentHoldsOnlyWhatRepeatsAPayment(t *testing.T) {
 	t.Parallel()
 	for state, holds := range map[string]bool{
@@ -253,6 +253,7 @@ func TestDoublePaymentHoldsOnlyWhatRepeatsAPayment(t *testing.T) {
 			t.Parallel()
 			s := newDuplicateStory(t, true, modeltest.WithoutChecks())
 			s.end(notSent)
+			modeltest.ExecSQL(t, s.Bundle, "update reconciliation_exceptions set payout_id = related_payout_id, related_payout_id = payout_id")
 			_, err := s.DB.Pool.Exec(t.Context(), "update payouts set next_attempt_at = null, "+state+" where claim_id = (select claim_id from payouts where status = 'released')")
 			require.NoError(t, err)
 			s.AdvanceClock(time.Minute)
