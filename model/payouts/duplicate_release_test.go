@@ -140,6 +140,7 @@ func bothClaims(t *testing.T, test func(*testing.T, *duplicateStory)) {
 func TestUnsentPayoutOfMergedClaimIsHeldAtItsRelease(t *testing.T) {
 	t.Parallel()
 	bothClaims(t, func(t *testing.T, s *duplicateStory) {
+		t.Helper()
 		s.end(notSent)
 		require.Equal(t, "pending", s.payout().Status)
 		s.AdvanceClock(time.Minute)
@@ -151,6 +152,7 @@ func TestUnsentPayoutOfMergedClaimIsHeldAtItsRelease(t *testing.T) {
 func TestUnsentPayoutOfMergedClaimIsHeldInItsBatch(t *testing.T) {
 	t.Parallel()
 	bothClaims(t, func(t *testing.T, s *duplicateStory) {
+		t.Helper()
 		s.end(notSent)
 		s.AdvanceClock(time.Minute)
 		taken, _, err := s.Service.Releases.ReleaseBatch(t.Context(), modeltest.ScriptedRail, 10, func(context.Context, *pgx.Conn, []*release.Release) ([]payouts.RailAnswer, error) {
@@ -164,7 +166,7 @@ func TestUnsentPayoutOfMergedClaimIsHeldInItsBatch(t *testing.T) {
 
 func TestRefusedPayoutOfMergedClaimIsHeldWithItsNextAccount(t *testing.T) {
 	t.Parallel()
-	bothClaims(t, func(t *testing.T, s *duplicateStory) {
+	bothClaims(t, func(_ *testing.T, s *duplicateStory) {
 		s.end(modeltest.Refused)
 		s.RecordPayoutMethod(modeltest.BritishIBAN(s.sending().ID))
 		s.RunJobs()
@@ -177,6 +179,7 @@ func TestRefusedPayoutOfMergedClaimIsHeldWithItsNextAccount(t *testing.T) {
 func TestPayoutInDoubtOfMergedClaimIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	bothClaims(t, func(t *testing.T, s *duplicateStory) {
+		t.Helper()
 		closing := modeltest.DomainError(t, s.closeException())
 		require.Equal(t, apperr.CodeStateConflict, closing.Code)
 		require.Contains(t, closing.Detail, s.payout().ID)
@@ -198,6 +201,7 @@ func TestClosedExceptionHoldsWhatItKeptFromBeingSent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			bothClaims(t, func(t *testing.T, s *duplicateStory) {
+				t.Helper()
 				s.end(answer)
 				require.NoError(t, s.closeException())
 				require.Equal(t, "compliance_hold", *s.payout().BlockedReason)
