@@ -175,7 +175,7 @@ func TestRefusedPayoutOfMergedClaimIsHeldWithItsNextAccount(t *testing.T) {
 }
 
 // TestPayoutInDoubtOfMergedClaimIsNotSentAgain loses the rail's answer: the rail is asked, but
-// gets no second order, and nobody closes the exception before its answer.
+// gets no second order, and the exception cannot be closed before its answer.
 func TestPayoutInDoubtOfMergedClaimIsNotSentAgain(t *testing.T) {
 	t.Parallel()
 	bothClaims(t, func(t *testing.T, s *duplicateStory) {

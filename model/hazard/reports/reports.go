@@ -71,13 +71,16 @@ func Load(ctx context.Context, db bun.IDB, row *occurrence.OccurrenceRow, facts 
 // closest other report is of the same event: the source reported it again, under another
 // id.
 func replaceRetracted(ctx context.Context, db bun.IDB, own *occurrence.OccurrenceRow, found map[string]*Report, related map[uuid.UUID]map[uuid.UUID]bool) error {
+	if !own.IsRetracted() {
+		return nil
+	}
 	var closest *Report
 	for _, r := range found {
 		if !r.Row.IsRetracted() && (closest == nil || isCloser(own, r.Row, closest.Row)) {
 			closest = r
 		}
 	}
-	if !own.IsRetracted() || closest == nil {
+	if closest == nil {
 		return nil
 	}
 	event, err := Load(ctx, db, closest.Row, closest.Facts)
