@@ -26,7 +26,7 @@ const dictionaryID = 1
 // frameStart is the first byte of each Zstandard frame.
 const frameStart = 0x28
 
-// maxLength bounds a decompressed text, in bytes. The largest record is far smaller.
+// maxLength bounds a decompressed text, in bytes, however many frames it has. The largest record is far smaller.
 const maxLength = 64 << 20
 
 // newEncoder returns the encoder, which is safe for concurrent use. The fastest level
@@ -51,11 +51,18 @@ var newDecoder = sync.OnceValue(func() *zstd.Decoder {
 
 // Compress returns a JSON text as it is stored: compressed, or plain if that is shorter.
 func Compress(text []byte) []byte {
-	frame := newEncoder().EncodeAll(text, make([]byte, 0, len(text)/4))
+	frame := Frame(text)
 	if len(frame) >= len(text) {
 		return text
 	}
 	return frame
+}
+
+// Frame returns a part of a JSON text as one frame, also if that is longer. Joined frames
+// are a stored text: their texts are joined (RFC 8878, section 3). So a part that several
+// texts have is compressed once.
+func Frame(part []byte) []byte {
+	return newEncoder().EncodeAll(part, make([]byte, 0, len(part)/4))
 }
 
 // Decompress returns the JSON text of a stored text. A plain text is returned as it is.
