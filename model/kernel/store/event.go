@@ -30,6 +30,7 @@ type EventRow struct {
 	OccurredAt     time.Time
 	Data           compress.JSON
 	DataHash       []byte // SHA-256 of Data; nil for an event of an older release
+	stored         []byte // Data compressed; empty if it is not compressed yet
 }
 
 // AppendEvent records an event about a row with its record. Cause comes before effect.
@@ -42,15 +43,16 @@ func (tx *Tx) AppendEvent(kind event.Type, subject *RowHeader, object ResourceTy
 }
 
 // AppendEventData is AppendEvent with all members of data, encoded; one of them is object.
-func (tx *Tx) AppendEventData(kind event.Type, subject *RowHeader, object ResourceType, data []byte) (uuid.UUID, error) {
+// Frames of compress that have the text of data are optional.
+func (tx *Tx) AppendEventData(kind event.Type, subject *RowHeader, object ResourceType, data []byte, frames ...[]byte) (uuid.UUID, error) {
 	if err := kind.CheckSubject(object.Name); err != nil {
 		return uuid.Nil, err
 	}
 	hash := sha256.Sum256(data)
 	event := EventRow{
 		ID: NewID(), Partner: subject.Partner, Type: kind,
-		SubjectType: object.Name, SubjectID: subject.ID, SubjectVersion: subject.Version,
-		OccurredAt: tx.Now, Data: data, DataHash: hash[:],
+		SubjectType: object.Name, SubjectID: subject.ID, SubjectVersion: subject.Version, OccurredAt: tx.Now,
+		Data: data, DataHash: hash[:], stored: slices.Concat(frames...),
 	}
 	tx.events = append(tx.events, event)
 	return event.ID, nil
@@ -70,7 +72,9 @@ func (tx *Tx) saveEvents(ctx context.Context) error {
 	rows, ids, partners := make([]*EventRow, n), make([]uuid.UUID, n), make([]string, n)
 	for i := range tx.events {
 		rows[i], ids[i], partners[i] = &tx.events[i], tx.events[i].ID, tx.events[i].Partner
-		if compressed {
+		if compressed && len(rows[i].stored) > 0 {
+			rows[i].Data = rows[i].stored
+		} else if compressed {
 			rows[i].Data = compress.Compress(rows[i].Data)
 		}
 	}
