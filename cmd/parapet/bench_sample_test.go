@@ -25,6 +25,23 @@ type sampleRow struct {
 	args     []any
 	record   []byte // the row as the service returned it
 	publicID []byte // its public id
+
+	frames [][]byte // of the body of an event, as the service stored it
+	parts  [][]byte // their texts
+}
+
+// readBody splits the body of an event.
+func (s *sampleRow) readBody(b testing.TB) {
+	b.Helper()
+	var err error
+	s.frames, err = compress.Split(s.columnValue("data").([]byte))
+	require.NoError(b, err)
+	require.NotEmpty(b, s.frames, "the service compresses events")
+	s.parts = make([][]byte, len(s.frames))
+	for i, frame := range s.frames {
+		s.parts[i], err = compress.Decompress(frame)
+		require.NoError(b, err)
+	}
 }
 
 // readSampleRow reads the first row of a table.
@@ -41,9 +58,7 @@ func readSampleRow(b testing.TB, db *pgxpool.Pool, table, where string, record [
 		s.columns = append(s.columns, field.Name)
 	}
 	if table == "events" {
-		i := slices.Index(s.columns, "data")
-		s.args[i], err = compress.Decompress(s.args[i].([]byte))
-		require.NoError(b, err)
+		s.readBody(b)
 	}
 	if record != nil {
 		s.publicID = []byte(recordID(b, record))
@@ -85,12 +100,20 @@ func (s sampleRow) replaceID(id uuid.UUID) func([]byte) []byte {
 	return func(old []byte) []byte { return bytes.ReplaceAll(old, s.publicID, text) }
 }
 
-// withSubject returns the sample event with another subject, and with its body compressed
-// as the service stores it.
+// withSubject returns the sample event with another subject. Like the service, it compresses
+// the parts of the body that differ and reuses the frames of the others.
 func (s sampleRow) withSubject(subject uuid.UUID, renamed func([]byte) []byte) sampleRow {
-	body := renamed(s.columnValue("data").([]byte))
-	hash := sha256.Sum256(body)
-	return s.withValues("id", uuid.Must(uuid.NewV7()), "subject_id", subject, "data", compress.Compress(body), "data_hash", hash[:])
+	hash := sha256.New()
+	var body []byte
+	for i, part := range s.parts {
+		text, frame := renamed(part), s.frames[i]
+		if !bytes.Equal(text, part) {
+			frame = compress.Frame(text)
+		}
+		hash.Write(text)
+		body = append(body, frame...)
+	}
+	return s.withValues("id", uuid.Must(uuid.NewV7()), "subject_id", subject, "data", body, "data_hash", hash.Sum(nil))
 }
 
 // copyQuotes inserts n quotes that can be bound, and returns their public ids.

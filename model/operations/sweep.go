@@ -168,7 +168,7 @@ func expireQuotesOf(ctx context.Context, tx *store.Tx, selected *bun.SelectQuery
 		if err != nil {
 			return 0, err
 		}
-		if _, err := tx.AppendEvent(event, &row.RowHeader, store.ResourceQuote, row.ToRecord()); err != nil {
+		if err := row.AppendEvent(tx, event); err != nil {
 			return 0, err
 		}
 	}

@@ -16,8 +16,6 @@ import (
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/compress"
-	"parapet/model/kernel/event"
 	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
@@ -49,8 +47,9 @@ type QuoteRow struct {
 	PremiumAmount  int64
 	Currency       string
 	ExpiresAt      time.Time
-	PolicyID       *uuid.UUID    `bun:"type:uuid"`
-	Offer          compress.JSON // the fields of quoteOffer; null for a row that has them in their own columns
+	PolicyID       *uuid.UUID `bun:"type:uuid"`
+	Offer          []byte     // compressed, the fields of quoteOffer; null for a row that has them in their own columns
+	offerText      []byte     // the JSON text of Offer, once it is read
 }
 
 // Request requests a quote.
@@ -85,20 +84,12 @@ func (s *Service) Create(ctx context.Context, caller actor.Actor, in Request) (*
 		// Pricing runs inside the transaction, so that a repeated request gets its
 		// first response although its cover could not start any more, and so that the
 		// clock is read once.
-		row, err := priceQuote(tx, p, in, terms, history)
+		row, priced, err := priceQuote(tx, p, in, terms, history)
 		if err != nil {
 			return err
 		}
 		quote = row.ToRecordAt(tx.Now, moratoria)
-		written, err := wire.EncodeOnce(quote)
-		if err != nil {
-			return err
-		}
-		if err := packOffer(ctx, tx, row, written); err != nil {
-			return err
-		}
-		tx.QueueInsertEncoded(row, written)
-		if _, err := tx.AppendEvent(event.QuoteCreated, &row.RowHeader, store.ResourceQuote, quote); err != nil {
+		if err := insertQuote(ctx, tx, row, quote, priced.Derived); err != nil {
 			return err
 		}
 		return tx.StoreResponse(store.StatusCreated, quote.ID, quote)
@@ -134,15 +125,15 @@ func (s *Service) checkQuoteRequest(ctx context.Context, actor actor.Actor, in R
 		if err != nil {
 			return nil, store.TranslateError(fmt.Errorf("read clock: %w", err))
 		}
-		requireContext(v, p, in.Context, now, history)
+		requireContext(v, actor.Partner, p, in.Context, now, history, nil)
 	}
 	return p, v.Err()
 }
 
 // requireContext validates the context by its product, and the policyholder in it by
-// the rule for policies.
-func requireContext(v *apperr.Validator, p *product.Product, given jsontext.Value, now time.Time, h *hazard.History) *product.Request {
-	asked, err := p.Read(given, now, h)
+// the rule for policies. The cache may be nil.
+func requireContext(v *apperr.Validator, partner string, p *product.Product, given jsontext.Value, now time.Time, h *hazard.History, cache *product.PriceCache) *product.Request {
+	asked, err := cache.Read(p, partner, given, now, h)
 	if faulty := (*product.ContextError)(nil); errors.As(err, &faulty) {
 		for _, f := range faulty.Fields {
 			v.Unparsed = append(v.Unparsed, apperr.NewFieldError(f.Pointer, f.Code, f.Detail))
@@ -152,27 +143,27 @@ func requireContext(v *apperr.Validator, p *product.Product, given jsontext.Valu
 	return asked
 }
 
-func priceQuote(tx *store.Tx, p *product.Product, in Request, terms wire.PartnerTerms, history *hazard.History) (*QuoteRow, error) {
-	v := new(apperr.Validator)
-	asked := requireContext(v, p, in.Context, tx.Now, history)
+func priceQuote(tx *store.Tx, p *product.Product, in Request, terms wire.PartnerTerms, history *hazard.History) (row *QuoteRow, priced product.QuoteResult, err error) {
+	v, cache := new(apperr.Validator), store.Local[product.PriceCache](tx.Store)
+	asked := requireContext(v, tx.Actor.Partner, p, in.Context, tx.Now, history, cache)
 	if err := v.Err(); err != nil {
-		return nil, err
+		return nil, priced, err
 	}
 	if err := requireLimit(terms, asked.Limit()); err != nil {
-		return nil, err
+		return nil, priced, err
 	}
 	if share := terms.CommissionShare; share != nil && !p.Document().Loadings.ExpenseShare.Add(*share).LessThan(decimal.NewFromInt(1)) {
-		return nil, apperr.Fail(apperr.CodeRiskUninsurable, "Your commission and the costs of this product take the whole premium; ask Parapet's operators.")
+		return nil, priced, apperr.Fail(apperr.CodeRiskUninsurable, "Your commission and the costs of this product take the whole premium; ask Parapet's operators.")
 	}
-	priced, err := asked.Price(terms.CommissionShare, store.Local[product.PriceCache](tx.Store))
+	priced, err = asked.Price(terms.CommissionShare, cache)
 	if err != nil {
-		return nil, translatePriceError(err)
+		return nil, priced, translatePriceError(err)
 	}
 	expires, err := trigger.AddDuration(tx.Now, p.Document().Times.QuoteValidity)
 	if err != nil {
-		return nil, fmt.Errorf("validity of %s: %w", p.Key(), err)
+		return nil, priced, fmt.Errorf("validity of %s: %w", p.Key(), err)
 	}
-	row := &QuoteRow{
+	row = &QuoteRow{
 		RowHeader:      tx.NewHeader(tx.Actor.Partner),
 		PartnerFields:  store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata},
 		Status:         QuotePriced,
@@ -189,7 +180,7 @@ func priceQuote(tx *store.Tx, p *product.Product, in Request, terms wire.Partner
 		Currency:       priced.Price.Premium.Currency,
 		ExpiresAt:      expires,
 	}
-	return row, nil
+	return row, priced, nil
 }
 
 // requireLimit returns validation_failed when a cover is larger than the partner may sell.
@@ -238,11 +229,14 @@ func (s *Service) List(ctx context.Context, actor actor.Actor, f store.Filter, i
 // ToRecord returns the v1 record of a quote.
 func (r *QuoteRow) ToRecord() *wire.Quote {
 	return &wire.Quote{
-		Header: r.ToHeader(store.ResourceQuote), References: r.ToReferences(),
-		Product: r.Product, ProductVersion: r.ProductVersion, Status: string(r.Status),
-		Context: r.Context, IgnoredContext: r.IgnoredContext, Cover: r.Cover, TermsHash: r.TermsHash,
-		Price: r.Price, Basis: r.Basis, History: r.History,
-		ExpiresAt: r.ExpiresAt, PolicyID: store.ResourcePolicy.FormatOptionalID(r.PolicyID),
+		QuoteHead: wire.QuoteHead{
+			Header: r.ToHeader(store.ResourceQuote), References: r.ToReferences(),
+			Product: r.Product, ProductVersion: r.ProductVersion, Status: string(r.Status),
+			Context: r.Context, IgnoredContext: r.IgnoredContext,
+		},
+		QuoteTerms:   wire.QuoteTerms{Cover: r.Cover, TermsHash: r.TermsHash},
+		QuotePricing: wire.QuotePricing{Price: r.Price, Basis: r.Basis, History: r.History},
+		QuoteTail:    wire.QuoteTail{ExpiresAt: r.ExpiresAt, PolicyID: store.ResourcePolicy.FormatOptionalID(r.PolicyID)},
 	}
 }
 

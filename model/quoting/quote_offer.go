@@ -1,13 +1,18 @@
 package quoting
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"slices"
+	"sync"
+	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
 
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/compress"
+	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/quoting/pricing"
 	"parapet/model/wire"
@@ -25,24 +30,127 @@ type quoteOffer struct {
 	History []pricing.PastEvent `json:"history"`
 }
 
-// packOffer moves the members of an offer from the encoded record to the column offer,
-// unless an older release may read the row.
-func packOffer(ctx context.Context, tx *store.Tx, row *QuoteRow, written map[string]jsontext.Value) error {
+// encodedOffer is an offer as it is written to the quote's row and events.
+type encodedOffer struct {
+	terms   []byte // the members of wire.QuoteTerms
+	pricing []byte // the members of wire.QuotePricing
+	frame   []byte // pricing compressed, which row and events have in common
+	stored  []byte // the column offer
+}
+
+// closeObject is the last frame of a stored offer.
+var closeObject = sync.OnceValue(func() []byte { return compress.Frame([]byte("}")) })
+
+// encodeOffer encodes and compresses the offer of a quote. The stored offer has three
+// frames: the cover, the members of wire.QuotePricing, and the end of the object.
+func encodeOffer(quote *wire.Quote) (*encodedOffer, error) {
+	cover, err := wire.Encode(quote.Cover)
+	if err != nil {
+		return nil, err
+	}
+	priced, err := wire.EncodeMembers(&quote.QuotePricing)
+	if err != nil {
+		return nil, err
+	}
+	begin := slices.Concat([]byte(`{"cover":`), cover, []byte(","))
+	frame := compress.Frame(priced)
+	return &encodedOffer{
+		terms: encodeTerms(begin, quote.TermsHash), pricing: priced, frame: frame,
+		stored: slices.Concat(compress.Frame(begin), frame, closeObject()),
+	}, nil
+}
+
+// encodeTerms returns the members of wire.QuoteTerms. The beginning of an offer is its
+// cover.
+func encodeTerms(begin []byte, hash string) []byte {
+	return fmt.Appendf(slices.Clip(begin[1:]), `"terms_hash":%q`, hash)
+}
+
+// insertQuote queues the insert of a new quote and its event. Quotes of one cover and price
+// have the same encoded offer. If an older release may read the row, the offer is in columns
+// of its own.
+func insertQuote(ctx context.Context, tx *store.Tx, row *QuoteRow, quote *wire.Quote, priced *atomic.Value) error {
 	known, err := store.AllReleasesKnow(ctx, tx, offerMigration)
-	if err != nil || !known {
+	if err != nil {
 		return err
 	}
-	text := []byte{'{'}
-	for i, member := range []string{"cover", "price", "basis", "history"} {
-		if i > 0 {
-			text = append(text, ',')
+	if !known {
+		written, err := wire.EncodeOnce(quote)
+		if err != nil {
+			return err
 		}
-		text = fmt.Appendf(text, "%q:%s", member, written[member])
-		written[member] = nil // null
+		tx.QueueInsertEncoded(row, written)
+		_, err = tx.AppendEvent(event.QuoteCreated, &row.RowHeader, store.ResourceQuote, quote)
+		return err
 	}
-	text = append(text, '}')
-	row.Offer = compress.Compress(text)
+	offer, encoded := priced.Load().(*encodedOffer)
+	if !encoded {
+		if offer, err = encodeOffer(quote); err != nil {
+			return err
+		}
+		priced.Store(offer)
+	}
+	members, err := offer.appendEvent(tx, event.QuoteCreated, row, quote)
+	if err != nil {
+		return err
+	}
+	for _, member := range []string{"cover", "price", "basis", "history"} {
+		members[member] = nil // null
+	}
+	row.Offer = offer.stored
+	tx.QueueInsertEncoded(row, members)
 	return nil
+}
+
+// appendEvent encodes the record of a quote with the offer and appends an event about it.
+// It returns the members of wire.QuoteHead.
+func (o *encodedOffer) appendEvent(tx *store.Tx, kind event.Type, row *QuoteRow, quote *wire.Quote) (map[string]jsontext.Value, error) {
+	head, pricingAt, err := wire.EncodeQuoteOnce(quote, o.terms, o.pricing)
+	if err != nil {
+		return nil, err
+	}
+	text, err := wire.Encode(quote) // encoded already
+	if err != nil {
+		return nil, err
+	}
+	const open, end = `{"object":`, "}"
+	data := slices.Concat([]byte(open), text, []byte(end))
+	before, after := data[:len(open)+pricingAt], data[len(open)+pricingAt+len(o.pricing):]
+	_, err = tx.AppendEventData(kind, &row.RowHeader, store.ResourceQuote, data, compress.Frame(before), o.frame, compress.Frame(after))
+	return head, err
+}
+
+// AppendEvent appends an event about a quote with its record. It reuses the stored offer,
+// if that has the frames of encodeOffer: one of an older release has a single frame.
+func (r *QuoteRow) AppendEvent(tx *store.Tx, kind event.Type) error {
+	offer, err := r.splitOffer()
+	if err != nil {
+		return err
+	}
+	if offer == nil {
+		if err := r.Unpack(); err != nil { // with the history
+			return err
+		}
+		_, err = tx.AppendEvent(kind, &r.RowHeader, store.ResourceQuote, r.ToRecord())
+		return err
+	}
+	_, err = offer.appendEvent(tx, kind, r, r.ToRecord())
+	return err
+}
+
+// splitOffer returns the parts of a stored offer, or nil if it has not the frames of
+// encodeOffer.
+func (r *QuoteRow) splitOffer() (*encodedOffer, error) {
+	frames, err := compress.Split(r.Offer)
+	if err != nil || len(frames) != 3 || !bytes.Equal(frames[2], closeObject()) {
+		return nil, err
+	}
+	begin, err := compress.Decompress(frames[0])
+	if err != nil {
+		return nil, err
+	}
+	priced := r.offerText[len(begin) : len(r.offerText)-1]
+	return &encodedOffer{terms: encodeTerms(begin, r.TermsHash), pricing: priced, frame: frames[1], stored: r.Offer}, nil
 }
 
 // Unpack implements rowscan.Packed.
@@ -51,8 +159,8 @@ func (r *QuoteRow) Unpack() error {
 		return nil
 	}
 	var offer quoteOffer
-	if err := wire.Decode(r.Offer, &offer); err != nil {
-		return fmt.Errorf("read the offer of a quote: %w", err)
+	if err := r.readOffer(&offer); err != nil {
+		return err
 	}
 	r.Cover, r.Price, r.Basis, r.History = offer.Cover, offer.Price, offer.Basis, offer.History
 	return nil
@@ -60,3 +168,35 @@ func (r *QuoteRow) Unpack() error {
 
 // AfterScanRow implements bun's hook.
 func (r *QuoteRow) AfterScanRow(context.Context) error { return r.Unpack() }
+
+// BindableQuote is a QuoteRow for a bind, which does not need the history: it is not
+// decoded from the offer.
+type BindableQuote struct {
+	QuoteRow `bun:",extend"`
+}
+
+// Unpack implements rowscan.Packed.
+func (r *BindableQuote) Unpack() error {
+	if r.Offer == nil {
+		return nil
+	}
+	return r.readOffer(&struct {
+		Cover *trigger.Cover `json:"cover"`
+		Price *pricing.Price `json:"price"`
+		Basis *pricing.Basis `json:"basis"`
+	}{&r.Cover, &r.Price, &r.Basis})
+}
+
+// AfterScanRow implements bun's hook.
+func (r *BindableQuote) AfterScanRow(context.Context) error { return r.Unpack() }
+
+// readOffer decodes members of the offer.
+func (r *QuoteRow) readOffer(members any) (err error) {
+	if r.offerText, err = compress.Decompress(r.Offer); err == nil {
+		err = wire.Decode(r.offerText, members)
+	}
+	if err != nil {
+		return fmt.Errorf("read the offer of a quote: %w", err)
+	}
+	return nil
+}

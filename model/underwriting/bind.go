@@ -68,16 +68,18 @@ func (s *Service) Bind(ctx context.Context, caller actor.Actor, in BindRequest) 
 
 // bindRead is what a bind reads before it writes.
 type bindRead struct {
-	quote     *quoting.QuoteRow
-	locked    bool // the quote
+	row       *quoting.BindableQuote
+	quote     *quoting.QuoteRow // in row
+	locked    bool              // the quote
 	moratoria []capacity.MoratoriumRow
 	limited   bool // there is a capacity for the product
 }
 
 // queue queues the reads, which are sent with the beginning of the transaction.
 func (r *bindRead) queue(tx *store.Tx, id uuid.UUID) {
-	r.quote = new(quoting.QuoteRow)
-	tx.QueueLock(r.quote, id, &r.locked)
+	r.row = new(quoting.BindableQuote)
+	r.quote = &r.row.QuoteRow
+	tx.QueueLock(r.row, id, &r.locked)
 	capacity.QueueMoratoria(tx, &r.moratoria)
 	capacity.QueueIsLimited(tx, id, &r.limited)
 }
@@ -88,7 +90,7 @@ func (r *bindRead) lock(ctx context.Context, tx *store.Tx, id uuid.UUID) error {
 	if r.locked {
 		return nil
 	}
-	if err := tx.LockRow(ctx, r.quote, id, store.ResourceQuote); err != nil {
+	if err := tx.LockRow(ctx, r.row, id, store.ResourceQuote); err != nil {
 		return err
 	}
 	r.queue(tx, id)
@@ -168,7 +170,7 @@ func recordBind(tx *store.Tx, quote *quoting.QuoteRow, row *PolicyRow) (*wire.Po
 	if err != nil {
 		return nil, err
 	}
-	if _, err := tx.AppendEvent(occurred, &quote.RowHeader, store.ResourceQuote, quote.ToRecord()); err != nil {
+	if err := quote.AppendEvent(tx, occurred); err != nil {
 		return nil, err
 	}
 	policy := row.ToRecord(tx.Now, PolicyClaims{})

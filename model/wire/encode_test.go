@@ -45,7 +45,7 @@ func TestDecimalsAreTextWithTheirDigits(t *testing.T) {
 
 func TestEncodeOnceReusesText(t *testing.T) {
 	t.Parallel()
-	quote := &wire.Quote{Header: wire.Header{ID: "quo_1"}}
+	quote := &wire.Quote{QuoteHead: wire.QuoteHead{Header: wire.Header{ID: "quo_1"}}}
 	fresh, err := wire.Encode(quote)
 	require.NoError(t, err)
 	members, err := wire.EncodeOnce(quote)

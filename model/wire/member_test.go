@@ -46,7 +46,7 @@ func TestEncodeOnceReturnsEachMemberOfTheText(t *testing.T) {
 // Members are parts of one text: appending to one of them must not change the next.
 func TestAppendingToAMemberLeavesTheTextUnchanged(t *testing.T) {
 	t.Parallel()
-	quote := &wire.Quote{Header: wire.Header{ID: "quo_1"}, Product: "quake-circle", Context: jsontext.Value(`{}`)}
+	quote := &wire.Quote{QuoteHead: wire.QuoteHead{Header: wire.Header{ID: "quo_1"}, Product: "quake-circle", Context: jsontext.Value(`{}`)}}
 	members, err := wire.EncodeOnce(quote)
 	require.NoError(t, err)
 	before, err := wire.Encode(quote)
@@ -107,7 +107,7 @@ func TestHeadReturnsTheHeaderOfEveryRecord(t *testing.T) {
 	t.Parallel()
 	header := wire.Header{ID: "clm_1", Version: 7}
 	for _, r := range []interface{ Head() wire.Header }{
-		wire.Quote{Header: header}, wire.Policy{PolicyHead: wire.PolicyHead{Header: header}}, &wire.Claim{Header: header}, &wire.Payout{Header: header}, &wire.WebhookEndpoint{Header: header},
+		wire.Quote{QuoteHead: wire.QuoteHead{Header: header}}, wire.Policy{PolicyHead: wire.PolicyHead{Header: header}}, &wire.Claim{Header: header}, &wire.Payout{Header: header}, &wire.WebhookEndpoint{Header: header},
 	} {
 		require.Equal(t, header, r.Head())
 	}

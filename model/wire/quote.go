@@ -9,21 +9,42 @@ import (
 	"parapet/model/quoting/pricing"
 )
 
-// Quote is a priced offer of cover.
+// Quote is a priced offer of cover. Its parts are embedded in the order of the members, so
+// that a part that does not change is encoded once.
 type Quote struct {
+	QuoteHead
+	QuoteTerms
+	QuotePricing
+	QuoteTail
+}
+
+// QuoteHead are the members of a quote before its terms.
+type QuoteHead struct {
 	Header
 	References
-	Product        string              `json:"product"`
-	ProductVersion int                 `json:"product_version"`
-	Status         string              `json:"status"`          // priced, bound, expired
-	Context        jsontext.Value      `json:"context"`         // as given, with defaults filled in
-	IgnoredContext []string            `json:"ignored_context"` // members of context the product does not know
-	Cover          trigger.Cover       `json:"cover"`           // all terms that would bind
-	TermsHash      string              `json:"terms_hash"`      // sha256 of the canonical terms
-	Price          pricing.Price       `json:"price"`
-	Basis          pricing.Basis       `json:"basis"`
-	History        []pricing.PastEvent `json:"history"` // every past event that would have paid, newest first
-	ExpiresAt      time.Time           `json:"expires_at"`
+	Product        string         `json:"product"`
+	ProductVersion int            `json:"product_version"`
+	Status         string         `json:"status"`          // priced, bound, expired
+	Context        jsontext.Value `json:"context"`         // as given, with defaults filled in
+	IgnoredContext []string       `json:"ignored_context"` // members of context the product does not know
+}
+
+// QuoteTerms are the terms that a quote offers. They never change.
+type QuoteTerms struct {
+	Cover     trigger.Cover `json:"cover"`      // all terms that would bind
+	TermsHash string        `json:"terms_hash"` // sha256 of the canonical terms
+}
+
+// QuotePricing is the price of the terms and what it was computed from. It never changes.
+type QuotePricing struct {
+	Price   pricing.Price       `json:"price"`
+	Basis   pricing.Basis       `json:"basis"`
+	History []pricing.PastEvent `json:"history"` // every past event that would have paid, newest first
+}
+
+// QuoteTail are the members of a quote after its price.
+type QuoteTail struct {
+	ExpiresAt time.Time `json:"expires_at"`
 	// Moratorium is the reason why the cover cannot be bound now; null if it can, and
 	// once the quote is bound or expired.
 	Moratorium *QuoteMoratorium `json:"moratorium"`

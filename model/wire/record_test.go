@@ -75,7 +75,7 @@ func records() []record {
 		recordOf[wire.Partner](), recordOf[wire.Beneficiary](), recordOf[wire.Display](), recordOf[wire.Verification](), recordOf[wire.PayoutMethod](),
 		recordOf[wire.Payout](), recordOf[wire.PayoutApproval](), recordOf[wire.PayoutDestination](),
 		recordOf[wire.BookLine](), recordOf[wire.PlaceCell](), recordOf[wire.StatusFigure](), recordOf[wire.Series](), recordOf[wire.SeriesPoint](), recordOf[wire.DoubtFigure](),
-		recordOf[wire.Product](), recordOf[wire.Source](), recordOf[wire.Quote](), recordOf[wire.ClaimBrief](), recordOf[wire.Policy](), recordOf[wire.StoredPolicy](), recordOf[wire.PolicyHead](), recordOf[wire.PolicyCover](), recordOf[wire.PolicyTail](),
+		recordOf[wire.Product](), recordOf[wire.Source](), recordOf[wire.Quote](), recordOf[wire.QuoteHead](), recordOf[wire.QuoteTerms](), recordOf[wire.QuotePricing](), recordOf[wire.QuoteTail](), recordOf[wire.ClaimBrief](), recordOf[wire.Policy](), recordOf[wire.StoredPolicy](), recordOf[wire.PolicyHead](), recordOf[wire.PolicyCover](), recordOf[wire.PolicyTail](),
 		recordOf[wire.Header](), recordOf[wire.References](), recordOf[wire.Person](), recordOf[wire.Actor](), recordOf[wire.List[wire.Claim]](),
 		recordOf[wire.WebhookEndpoint](), recordOf[wire.Delivery](), recordOf[wire.Attempt](), recordOf[wire.Retried](),
 		recordOf[wire.MeasurementResult](), recordOf[wire.SourceReading](), recordOf[wire.NamedMeasure](), recordOf[wire.OccurrenceRelation](), recordOf[wire.OccurrenceWatch](),

@@ -71,7 +71,7 @@ func Decompress(stored []byte) ([]byte, error) {
 	if len(stored) == 0 || stored[0] != frameStart {
 		return stored, nil
 	}
-	text, err := newDecoder().DecodeAll(stored, nil)
+	text, err := newDecoder().DecodeAll(stored, make([]byte, 0, textLength(stored)))
 	if err != nil {
 		return nil, fmt.Errorf("decompress: %w", err)
 	}

@@ -17,7 +17,7 @@ func Split(stored []byte) (frames [][]byte, err error) {
 		return nil, nil
 	}
 	for len(stored) > 0 {
-		n, err := frameLength(stored)
+		n, _, err := readFrame(stored)
 		if err != nil {
 			return nil, err
 		}
@@ -37,16 +37,38 @@ const (
 	checksum    = 4
 )
 
-// frameLength returns the length of the first frame, in bytes.
-func frameLength(stored []byte) (int, error) {
+// textLength returns the room that a decompressed text takes: the decoder would otherwise
+// copy the text before with each frame. It is 0 for damaged frames and texts over maxLength.
+func textLength(stored []byte) (room int) {
+	for len(stored) > 0 {
+		n, text, err := readFrame(stored)
+		if room += text + decoderSlack; err != nil || room > maxLength {
+			return 0
+		}
+		stored = stored[n:]
+	}
+	return room
+}
+
+// A frame of at most shortText bytes need not say how many it has.
+const (
+	shortText    = 256
+	decoderSlack = 16 // what the decoder reserves behind a text
+)
+
+// readFrame returns the length of the first frame and of its text, in bytes.
+func readFrame(stored []byte) (n, text int, err error) {
 	var header zstd.Header
 	if err := header.Decode(stored); err != nil {
-		return 0, fmt.Errorf("compress: %w", err)
+		return 0, 0, fmt.Errorf("compress: %w", err)
 	}
-	n := header.HeaderSize
+	n, text = header.HeaderSize, shortText
+	if header.HasFCS {
+		text = int(min(header.FrameContentSize, maxLength+1))
+	}
 	for last := false; !last; {
 		if len(stored) < n+blockHeader {
-			return 0, errCutFrame
+			return 0, 0, errCutFrame
 		}
 		block := int(stored[n]) | int(stored[n+1])<<8 | int(stored[n+2])<<16
 		n += blockHeader
@@ -61,7 +83,7 @@ func frameLength(stored []byte) (int, error) {
 		n += checksum
 	}
 	if len(stored) < n {
-		return 0, errCutFrame
+		return 0, 0, errCutFrame
 	}
-	return n, nil
+	return n, text, nil
 }

@@ -23,7 +23,7 @@ import (
 
 // appendNoteEvent records an event about a row.
 func appendNoteEvent(tx *store.Tx, row *noteRow) error {
-	_, err := tx.AppendEvent(event.QuoteCreated, &row.RowHeader, store.ResourceQuote, wire.Quote{Header: wire.Header{ID: row.ID.String()}})
+	_, err := tx.AppendEvent(event.QuoteCreated, &row.RowHeader, store.ResourceQuote, wire.Quote{QuoteHead: wire.QuoteHead{Header: wire.Header{ID: row.ID.String()}}})
 	return err
 }
 
@@ -227,7 +227,7 @@ func TestPreconditionIsCheckedBeforeTheOperation(t *testing.T) {
 	s, _ := openNotes(t, func(c *store.Config) {
 		c.Hooks.LockRecord = func(_ context.Context, _ *store.Tx, id string) (any, error) {
 			locked = id
-			return wire.Quote{Header: wire.Header{Version: 3}}, errLock
+			return wire.Quote{QuoteHead: wire.QuoteHead{Header: wire.Header{Version: 3}}}, errLock
 		}
 	})
 	caller := modeltest.Partner("acme")

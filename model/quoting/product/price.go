@@ -2,6 +2,7 @@ package product
 
 import (
 	"errors"
+	"sync/atomic"
 	"time"
 
 	"github.com/shopspring/decimal"
@@ -23,6 +24,10 @@ type QuoteResult struct {
 	Price        pricing.Price
 	Basis        pricing.Basis
 	History      []pricing.PastEvent
+	// Derived holds what the caller computed from Cover, TermsHash, Price, Basis and
+	// History, such as their encoded form. Results that share a price share it, so all
+	// callers store the same type, and nothing changes the value.
+	Derived *atomic.Value
 }
 
 // Price reads a context and prices it: Read, then Request.Price.
@@ -39,10 +44,11 @@ type Request struct {
 	// Policyholder is set as far as the context names one; invalid members are empty.
 	Policyholder *Policyholder
 
-	product *Product
-	input   *contextInput
-	cover   trigger.Cover
-	history *hazard.History
+	product   *Product
+	input     *contextInput
+	cover     trigger.Cover
+	termsHash string // of a cached request; empty for others
+	history   *hazard.History
 }
 
 // Read validates a context, a JSON object, against the product's schema and bounds as
@@ -69,7 +75,10 @@ func (r *Request) Price(commission *decimal.Decimal, cache *PriceCache) (QuoteRe
 	a := r.input
 	quoted := QuoteResult{
 		Partner: a.terms.Partner, Policyholder: r.Policyholder,
-		Context: a.full, Ignored: a.ignored, Cover: r.cover, TermsHash: trigger.TermsHash(r.product.Key(), r.product.Version(), r.cover),
+		Context: a.full, Ignored: a.ignored, Cover: r.cover, TermsHash: r.termsHash,
+	}
+	if quoted.TermsHash == "" {
+		quoted.TermsHash = r.hashTerms()
 	}
 	parameters, terms := r.product.pricingParameters(r.cover.Limit.Currency), quoted.TermsHash
 	if commission != nil {
@@ -83,8 +92,12 @@ func (r *Request) Price(commission *decimal.Decimal, cache *PriceCache) (QuoteRe
 	if err != nil {
 		return QuoteResult{}, err
 	}
-	quoted.Price, quoted.Basis, quoted.History = priced.price, priced.basis, priced.past
+	quoted.Price, quoted.Basis, quoted.History, quoted.Derived = priced.price, priced.basis, priced.past, &priced.derived
 	return quoted, nil
+}
+
+func (r *Request) hashTerms() string {
+	return trigger.TermsHash(r.product.Key(), r.product.Version(), r.cover)
 }
 
 // pricingParameters returns the loadings with the minimum premium of a currency.
