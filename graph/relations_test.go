@@ -22,8 +22,8 @@ import (
 	"parapet/graph"
 	"parapet/model"
 	"parapet/model/hazard"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/seal"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -67,7 +67,7 @@ func (d *fixture) countStatementsOf(t testing.TB) (*fixture, *counter) {
 	pool, err := pgxpool.NewWithConfig(t.Context(), config)
 	require.NoError(t, err)
 	t.Cleanup(pool.Close)
-	db := &store.Database{Pool: pool, Bun: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())}
+	db := &dbpool.Database{Pool: pool, Bun: bun.NewDB(stdlib.OpenDBFromPool(pool), pgdialect.New())}
 	keys := seal.Keys{Seal: []seal.Key{{ID: "test", Secret: make([]byte, 32)}}, Fingerprint: make([]byte, 32)}
 	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: keys, Receipt: modeltest.ReceiptKeys(), Development: true})
 	require.NoError(t, err)

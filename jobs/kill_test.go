@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/payouts"
 )
 
@@ -60,7 +60,7 @@ const (
 // reach the step.
 func dyingWorker(ctx context.Context, point releaseStep) error {
 	database := os.Getenv(dieDatabase)
-	db, err := store.Open(ctx, database, 2)
+	db, err := dbpool.Open(ctx, database, 2)
 	if err != nil {
 		return err
 	}

@@ -24,8 +24,8 @@ import (
 	"parapet/model/account"
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/seal"
-	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/payouts"
 	"parapet/model/wire"
@@ -89,7 +89,7 @@ func (s *fixture) resetService(batches bool) {
 }
 
 // newService returns the domain with the queue of production.
-func newService(db *store.Database, pool *pgxpool.Pool, batches bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
+func newService(db *dbpool.Database, pool *pgxpool.Pool, batches bool, pause func(context.Context, time.Duration) error) (*model.Service, error) {
 	queue, err := NewQueue(pool)
 	if err != nil {
 		return nil, err

@@ -10,15 +10,15 @@ import (
 
 	"parapet/migrations"
 	"parapet/model"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/modeltest"
 )
 
 func TestMain(m *testing.M) { os.Exit(modeltest.Main(m)) }
 
-func openDatabase(t *testing.T, url string) *store.Database {
+func openDatabase(t *testing.T, url string) *dbpool.Database {
 	t.Helper()
-	db, err := store.Open(t.Context(), url, 4)
+	db, err := dbpool.Open(t.Context(), url, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	return db
@@ -189,7 +189,7 @@ func TestApplyWritesTransitionsAndKeepsOthers(t *testing.T) {
 	require.Equal(t, []int{len(model.StatusTransitions()) + 1, 0, 1}, []int{all, sold, withdrawn}, "records of the past made the transition of another release")
 }
 
-func exec(t *testing.T, db *store.Database, statement string) {
+func exec(t *testing.T, db *dbpool.Database, statement string) {
 	t.Helper()
 	_, err := db.Pool.Exec(t.Context(), statement)
 	require.NoError(t, err)

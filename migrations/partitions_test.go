@@ -13,6 +13,7 @@ import (
 
 	"parapet/migrations"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/quoting"
@@ -26,7 +27,7 @@ const lastPartitions = "0029"
 
 // fillFormerDatabase returns a database of the schema before partitions, with every row of
 // a played story.
-func fillFormerDatabase(t *testing.T) (*store.Database, string) {
+func fillFormerDatabase(t *testing.T) (*dbpool.Database, string) {
 	t.Helper()
 	from := modeltest.New(t)
 	from.StorePlain()
@@ -46,7 +47,7 @@ func fillFormerDatabase(t *testing.T) (*store.Database, string) {
 	return db, url
 }
 
-func readTexts(t *testing.T, db *store.Database, query string) []string {
+func readTexts(t *testing.T, db *dbpool.Database, query string) []string {
 	t.Helper()
 	rows, err := db.Pool.Query(t.Context(), query)
 	require.NoError(t, err)
@@ -71,7 +72,7 @@ const schemaQuery = `with t as (select oid, relname from pg_class where relnames
 
 // rowDigests returns a digest of the rows of each table that becomes partitioned, and of
 // those that refer to them.
-func rowDigests(t *testing.T, db *store.Database) []string {
+func rowDigests(t *testing.T, db *dbpool.Database) []string {
 	t.Helper()
 	var digests []string
 	for _, table := range []string{"events", "event_sequence", "ledger_entries", "timeline_entries", "idempotency_keys"} {

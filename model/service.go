@@ -19,6 +19,7 @@ import (
 	"parapet/model/insight/progress"
 	"parapet/model/insight/scenario"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 	"parapet/model/ledger"
@@ -40,7 +41,7 @@ import (
 
 // Config holds the dependencies and settings of the domain layer.
 type Config struct {
-	DB      *store.Database
+	DB      *dbpool.Database
 	Queue   store.JobQueue      // enqueues the jobs of a change
 	Jobs    operations.JobAdmin // queue administration for operators; nil disables it
 	Files   store.FileStore     // stores attachments

@@ -22,7 +22,7 @@ import (
 
 	"parapet/model"
 	"parapet/model/dbconn"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/modeltest"
 	"parapet/rest"
 )
@@ -111,7 +111,7 @@ func newHandlerOverProxy(t *testing.T) (handler http.Handler, l *tcpProxy, closi
 	t.Helper()
 	_, address := modeltest.Database(t, 1)
 	l, over := newTCPProxy(t, address)
-	db, err := store.Open(t.Context(), over, 4)
+	db, err := dbpool.Open(t.Context(), over, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: testKeys(), Development: true})
@@ -212,7 +212,7 @@ func TestSlowBody(t *testing.T) {
 func TestBusyDatabaseDoesNotReturn503(t *testing.T) {
 	t.Parallel()
 	_, address := modeltest.Database(t, 1)
-	db, err := store.Open(t.Context(), address, 1)
+	db, err := dbpool.Open(t.Context(), address, 1)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	service, err := model.New(model.Config{DB: db, Queue: modeltest.Queue{}, Keys: testKeys()})

@@ -11,7 +11,7 @@ import (
 	"parapet/internal/filestore"
 	"parapet/model"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 	"parapet/rest"
@@ -21,7 +21,7 @@ import (
 // pool and a service of its own.
 func (h *testServer) newSecondServer(t *testing.T) http.Handler {
 	t.Helper()
-	db, err := store.Open(t.Context(), h.URL, 8)
+	db, err := dbpool.Open(t.Context(), h.URL, 8)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	files, err := filestore.Open(h.Files)

@@ -32,8 +32,8 @@ import (
 	"parapet/model"
 	"parapet/model/dbconn"
 	"parapet/model/events/webhooks"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/seal"
-	"parapet/model/kernel/store"
 	"parapet/rest"
 )
 
@@ -42,7 +42,7 @@ import (
 type app struct {
 	settings         settings
 	log              *slog.Logger
-	db               *store.Database
+	db               *dbpool.Database
 	riverPool        *pgxpool.Pool // separate pool: River's constant statements are prepared
 	monitor          *dbconn.Monitor
 	files            filestore.Store

@@ -20,8 +20,8 @@ import (
 	"parapet/migrations"
 	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/seal"
-	"parapet/model/kernel/store"
 )
 
 const backupCheckHelp = `Restores a dump of the database (pg_dump, custom or plain format, "-" for standard input) into a scratch database,
@@ -123,7 +123,7 @@ func restoreDump(ctx context.Context, file, url string) error {
 
 // checkCopy checks a restored copy. It first makes every release refuse to serve it.
 func checkCopy(ctx context.Context, url string, keys seal.Keys, out io.Writer) error {
-	db, err := store.Open(ctx, url, 4)
+	db, err := dbpool.Open(ctx, url, 4)
 	if err != nil {
 		return err
 	}
@@ -174,7 +174,7 @@ func checkCopy(ctx context.Context, url string, keys seal.Keys, out io.Writer) e
 }
 
 // checkLedger checks that debits equal credits in every currency.
-func checkLedger(ctx context.Context, db *store.Database, out io.Writer) error {
+func checkLedger(ctx context.Context, db *dbpool.Database, out io.Writer) error {
 	var postings, unbalanced int
 	err := db.Pool.QueryRow(ctx, `select coalesce(sum(n), 0), count(*) filter (where total <> 0)
 		from (select count(*) as n, sum(amount) as total from ledger_entries group by currency) c`).Scan(&postings, &unbalanced)
@@ -190,7 +190,7 @@ func checkLedger(ctx context.Context, db *store.Database, out io.Writer) error {
 
 // checkCopiedInvariants checks every invariant for all records. It leaves out those that
 // depend on the time since the dump, and violations that operators acknowledged.
-func checkCopiedInvariants(ctx context.Context, db *store.Database, out io.Writer) error {
+func checkCopiedInvariants(ctx context.Context, db *dbpool.Database, out io.Writer) error {
 	rows, err := db.Pool.Query(ctx, `select relname from pg_class where relkind = 'v' and relnamespace = 'public'::regnamespace and relname like 'inv\_%'
 		and relname not in ('inv_events_sequenced', 'inv_matchings') order by 1`)
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 
 	"parapet/internal/devpg"
 	"parapet/migrations"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/modeltest"
 )
 
@@ -64,7 +64,7 @@ func TestBackupCheckProvesThatADumpIsIntact(t *testing.T) {
 	address, err := devpg.WithDatabase(b.URL, kept[0])
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, devpg.DropDatabase(context.Background(), b.URL, kept[0])) })
-	db, err := store.Open(t.Context(), address, 1)
+	db, err := dbpool.Open(t.Context(), address, 1)
 	require.NoError(t, err)
 	defer db.Close()
 	var tooOld *migrations.BinaryTooOldError
@@ -88,7 +88,7 @@ func TestBackupCheckProvesThatADumpIsIntact(t *testing.T) {
 // scratchDatabases returns the copies on a server.
 func scratchDatabases(t *testing.T, address string) (names []string) {
 	t.Helper()
-	db, err := store.Open(t.Context(), address, 1)
+	db, err := dbpool.Open(t.Context(), address, 1)
 	require.NoError(t, err)
 	defer db.Close()
 	require.NoError(t, db.Bun.NewRaw("select datname from pg_database where datname like 'parapet\\_backup\\_check\\_%'").Scan(t.Context(), &names))

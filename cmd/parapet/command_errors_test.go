@@ -14,7 +14,7 @@ import (
 
 	"parapet/jobs/feed"
 	"parapet/jobs/rail"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/modeltest"
 )
 
@@ -29,7 +29,7 @@ func TestDevRejectsAProductionDatabase(t *testing.T) {
 
 func TestDevRejectsAForeignDatabase(t *testing.T) {
 	url := modeltest.URL(t)
-	db, err := store.Open(t.Context(), url, 1)
+	db, err := dbpool.Open(t.Context(), url, 1)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	_, err = db.Pool.Exec(t.Context(), "create table customers (name text)")

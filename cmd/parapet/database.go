@@ -7,8 +7,8 @@ import (
 	"github.com/jackc/pgx/v5/pgxpool"
 
 	"parapet/model/dbconn"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/replica"
-	"parapet/model/kernel/store"
 )
 
 // openDatabase opens both pools, and the monitor that closes connections to a lost
@@ -17,7 +17,7 @@ func (a *app) openDatabase(ctx context.Context) (err error) {
 	if a.monitor, err = dbconn.NewMonitor(ctx, a.settings.DatabaseURL); err != nil {
 		return err
 	}
-	if a.db, err = store.Open(ctx, a.settings.DatabaseURL, a.settings.Connections, a.monitor.Track); err != nil {
+	if a.db, err = dbpool.Open(ctx, a.settings.DatabaseURL, a.settings.Connections, a.monitor.Track); err != nil {
 		return err
 	}
 	if a.riverPool, err = openPool(ctx, a.settings.DatabaseURL, riverConnections, a.monitor.Track); err != nil {
@@ -50,7 +50,7 @@ func (a *app) openReplicas(ctx context.Context) error {
 	}
 	a.db.Replicas = replica.New(probes)
 	for i, url := range a.settings.ReplicaURLs {
-		db, err := store.Open(ctx, url, a.settings.ReplicaConnections, replica.Connect)
+		db, err := dbpool.Open(ctx, url, a.settings.ReplicaConnections, replica.Connect)
 		if err != nil {
 			return fmt.Errorf("PARAPET_REPLICA_URLS: %w", err)
 		}

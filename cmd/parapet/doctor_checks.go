@@ -23,8 +23,8 @@ import (
 	"parapet/model"
 	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/seal"
-	"parapet/model/kernel/store"
 )
 
 const (
@@ -56,7 +56,7 @@ func (c *checker) checkDatabase(ctx context.Context) bool {
 	ctx, cancel := context.WithTimeout(ctx, checkTimeout)
 	defer cancel()
 	var err error
-	if c.db, err = store.Open(ctx, c.settings.DatabaseURL, 2); err == nil {
+	if c.db, err = dbpool.Open(ctx, c.settings.DatabaseURL, 2); err == nil {
 		err = c.db.Pool.Ping(ctx)
 	}
 	if err == nil {

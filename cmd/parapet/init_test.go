@@ -12,7 +12,7 @@ import (
 	"github.com/caarlos0/env/v11"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/modeltest"
 )
 
@@ -107,7 +107,7 @@ func TestInitWritesNothingBeforeTheChecksPass(t *testing.T) {
 			require.NoFileExists(t, file)
 		})
 	}
-	db, err := store.Open(t.Context(), database, 1)
+	db, err := dbpool.Open(t.Context(), database, 1)
 	require.NoError(t, err)
 	defer db.Close()
 	var tables int

@@ -18,6 +18,7 @@ import (
 	"parapet/jobs/fetch"
 	"parapet/migrations"
 	"parapet/model"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 )
@@ -101,7 +102,7 @@ func (s settings) openDomain(ctx context.Context, files store.FileStore) (servic
 	if s.DatabaseURL == "" {
 		return nil, nil, errors.New("DATABASE_URL is missing: the address of the database the server uses (parapet dev prints it)")
 	}
-	db, err := store.Open(ctx, s.DatabaseURL, 4)
+	db, err := dbpool.Open(ctx, s.DatabaseURL, 4)
 	if err != nil {
 		return nil, nil, err
 	}

@@ -23,7 +23,7 @@ import (
 	"parapet/model"
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/modeltest"
 	"parapet/model/payouts/controls"
 )
@@ -105,7 +105,7 @@ func (r *restoredCluster) connectTo(t *testing.T, server *devpg.Server) {
 	bundle := *r.Bundle
 	bundle.URL = server.URL("parapet")
 	var err error
-	bundle.DB, err = store.Open(t.Context(), bundle.URL, 8)
+	bundle.DB, err = dbpool.Open(t.Context(), bundle.URL, 8)
 	require.NoError(t, err)
 	t.Cleanup(bundle.DB.Close)
 	files, err := filestore.OpenFolder(bundle.Files)

@@ -17,7 +17,7 @@ import (
 
 	"parapet/internal/devpg"
 	"parapet/jobs"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/modeltest"
 )
 
@@ -172,7 +172,7 @@ func TestRoleWithoutPrivilegesIsRefused(t *testing.T) {
 	require.Regexp(t, `lacks privileges on public\.[a-z_]+, public\.[a-z_]+, public\.[a-z_]+, [0-9]+ more`, requirePrivileges(t.Context(), service))
 	a := newCheckerApp(settings{DatabaseURL: r.service})
 	t.Cleanup(a.closeAll)
-	a.db, err = store.Open(t.Context(), r.service, 2)
+	a.db, err = dbpool.Open(t.Context(), r.service, 2)
 	require.NoError(t, err)
 	require.ErrorContains(t, a.requireOurDatabase(t.Context()), "the role "+role+" lacks privileges on ", "serve refuses it")
 	c := newProcessGroupOn(t, b, "DATABASE_URL="+r.service)

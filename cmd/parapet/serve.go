@@ -18,7 +18,7 @@ import (
 	"parapet/migrations"
 	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 )
 
 // newServeCommand runs the service with the configuration of the environment. It applies
@@ -197,7 +197,7 @@ func (s settings) migrate(ctx context.Context, out io.Writer) error {
 	if err := dbconn.RequireSession(ctx, s.DatabaseURL); err != nil {
 		return err
 	}
-	db, err := store.Open(ctx, s.DatabaseURL, 4)
+	db, err := dbpool.Open(ctx, s.DatabaseURL, 4)
 	if err != nil {
 		return err
 	}

@@ -13,7 +13,7 @@ import (
 	"parapet/internal/filestore"
 	"parapet/migrations"
 	"parapet/model"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 )
 
 // BookName is the database of a book on its server: see model/book_test.go.
@@ -52,7 +52,7 @@ func Book(b *testing.B) *Bundle {
 // present schema. Rows that the test writes stay.
 func Open(b testing.TB, url string) *Bundle {
 	b.Helper()
-	db, err := store.Open(b.Context(), url, 8)
+	db, err := dbpool.Open(b.Context(), url, 8)
 	require.NoError(b, err)
 	b.Cleanup(db.Close)
 	_, err = migrations.Apply(b.Context(), db.Pool)

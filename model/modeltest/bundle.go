@@ -11,8 +11,8 @@ import (
 	"parapet/internal/filestore"
 	"parapet/model"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/seal"
-	"parapet/model/kernel/store"
 	"parapet/model/receipts/receipt"
 )
 
@@ -20,7 +20,7 @@ import (
 // tests. Its helpers fail the test on an error.
 type Bundle struct {
 	Service *model.Service
-	DB      *store.Database
+	DB      *dbpool.Database
 	URL     string // of the database, for other processes
 	Files   string // folder of the attachments
 	Rail    *Rail
@@ -106,7 +106,7 @@ func newOptions(with []Option) options {
 }
 
 // newBundle returns a bundle on an open database.
-func (o options) newBundle(t testing.TB, db *store.Database, url string) *Bundle {
+func (o options) newBundle(t testing.TB, db *dbpool.Database, url string) *Bundle {
 	t.Helper()
 	folder := t.TempDir()
 	files, err := filestore.OpenFolder(folder)
@@ -126,13 +126,13 @@ func (o options) newBundle(t testing.TB, db *store.Database, url string) *Bundle
 	return b
 }
 
-func (o options) openDatabase(t testing.TB) (*store.Database, string) {
+func (o options) openDatabase(t testing.TB) (*dbpool.Database, string) {
 	t.Helper()
 	if o.server == "" {
 		return Database(t, o.size)
 	}
 	require.NoError(t, seedDatabase(t.Context(), o.server))
-	db, err := store.Open(t.Context(), o.server, o.size)
+	db, err := dbpool.Open(t.Context(), o.server, o.size)
 	require.NoError(t, err)
 	t.Cleanup(func() { closeDatabase(t, db, closeTimeout) })
 	return db, o.server

@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/devpg"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 )
 
 // Clone returns n bundles, each on a copy of this bundle's database with the same rows
@@ -26,7 +26,7 @@ func (b *Bundle) Clone(t testing.TB, n int, with ...Option) []*Bundle {
 		require.NoError(t, devpg.CloneDatabase(t.Context(), server, name, config.Database))
 		o := newOptions(with)
 		url := registerDatabase(t, server, name)
-		db, err := store.Open(t.Context(), url, o.size)
+		db, err := dbpool.Open(t.Context(), url, o.size)
 		require.NoError(t, err)
 		t.Cleanup(func() { closeDatabase(t, db, closeTimeout) })
 		copies[i] = o.newBundle(t, db, url)

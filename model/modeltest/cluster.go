@@ -20,7 +20,7 @@ import (
 	"parapet/migrations"
 	"parapet/model"
 	"parapet/model/kernel/actor"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/partners"
 	"parapet/model/quoting/product"
 )
@@ -147,7 +147,7 @@ func buildTemplate(ctx context.Context) error {
 }
 
 func seedDatabase(ctx context.Context, url string) error {
-	db, err := store.Open(ctx, url, 4)
+	db, err := dbpool.Open(ctx, url, 4)
 	if err != nil {
 		return err
 	}
@@ -203,12 +203,12 @@ func URL(t testing.TB) string {
 
 // Database returns a connected, migrated and seeded database that is dropped at the end
 // of the test: a pool of at most size connections, and its address for other processes.
-func Database(t testing.TB, size int32) (*store.Database, string) {
+func Database(t testing.TB, size int32) (*dbpool.Database, string) {
 	t.Helper()
 	server, name := serverAddress(t), nextDatabaseName()
 	require.NoError(t, devpg.CloneDatabase(t.Context(), server, name, cluster.template))
 	url := registerDatabase(t, server, name)
-	db, err := store.Open(t.Context(), url, size)
+	db, err := dbpool.Open(t.Context(), url, size)
 	require.NoError(t, err)
 	t.Cleanup(func() { closeDatabase(t, db, closeTimeout) })
 	return db, url
@@ -220,7 +220,7 @@ const closeTimeout = 10 * time.Second
 // closeDatabase closes the pools of a test. A pool waits for every connection in use,
 // and a failed test may have left a transaction open: without a limit the run would
 // hang until its timeout and never show the failure.
-func closeDatabase(t testing.TB, db *store.Database, limit time.Duration) {
+func closeDatabase(t testing.TB, db *dbpool.Database, limit time.Duration) {
 	t.Helper()
 	closed := make(chan struct{})
 	go func() {

@@ -8,6 +8,7 @@ import (
 	"parapet/internal/filestore"
 	"parapet/model"
 	"parapet/model/audit"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts/controls"
 )
@@ -57,9 +58,9 @@ func ExecSQL(t *testing.T, b *Bundle, text string, args ...any) {
 }
 
 // NewServiceAt returns the domain layer of another process.
-func NewServiceAt(t *testing.T, url, folder string) (*model.Service, *store.Database) {
+func NewServiceAt(t *testing.T, url, folder string) (*model.Service, *dbpool.Database) {
 	t.Helper()
-	db, err := store.Open(t.Context(), url, 4)
+	db, err := dbpool.Open(t.Context(), url, 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	files, err := filestore.OpenFolder(folder)

@@ -14,6 +14,7 @@ import (
 	"parapet/internal/devpg"
 	"parapet/internal/filestore"
 	"parapet/model"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
@@ -60,7 +61,7 @@ func TestHeartbeatsAreComparedAgainAfterAFailover(t *testing.T) {
 		return replica.QueryRow(t.Context(), "select count(*) from pg_stat_wal_receiver").Scan(&receivers) == nil && receivers == 0
 	}, time.Minute, 10*time.Millisecond)
 
-	db, err := store.Open(t.Context(), devpg.FailoverURL(primary, standby, "quiet"), 4)
+	db, err := dbpool.Open(t.Context(), devpg.FailoverURL(primary, standby, "quiet"), 4)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	folder, err := filestore.OpenFolder(b.Files)

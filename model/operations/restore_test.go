@@ -12,7 +12,7 @@ import (
 	"parapet/internal/devpg"
 	"parapet/model"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/modeltest"
 	"parapet/model/money"
 	"parapet/model/operations"
@@ -208,7 +208,7 @@ func TestFinishRestoreRequiresEveryPaymentAnswered(t *testing.T) {
 
 // newServiceOnServer returns the domain on another server's copy of the database, with
 // the same files.
-func newServiceOnServer(t *testing.T, server *devpg.Server, folder string) (*model.Service, *store.Database) {
+func newServiceOnServer(t *testing.T, server *devpg.Server, folder string) (*model.Service, *dbpool.Database) {
 	t.Helper()
 	return modeltest.NewServiceAt(t, server.URL("quiet"), folder)
 }

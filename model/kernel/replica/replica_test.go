@@ -15,8 +15,8 @@ import (
 	"parapet/internal/devpg"
 	"parapet/model/dbconn"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/replica"
-	"parapet/model/kernel/store"
 	"parapet/model/kernel/wal"
 )
 
@@ -75,7 +75,7 @@ func exec(t *testing.T, server *devpg.Server, statements ...string) {
 
 func open(t *testing.T, url string, options ...dbconn.Option) replica.Source {
 	t.Helper()
-	db, err := store.Open(t.Context(), url, 4, options...)
+	db, err := dbpool.Open(t.Context(), url, 4, options...)
 	require.NoError(t, err)
 	t.Cleanup(db.Close)
 	return replica.Source{Pool: db.Pool, DB: db.Bun}

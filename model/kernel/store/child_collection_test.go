@@ -12,6 +12,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
@@ -36,7 +37,7 @@ func newPositionedNotes() *store.ChildCollection[noteRow, note] {
 
 // fillFolders creates three folders, of which the last is another partner's, and the notes
 // in them. It returns the folders' public ids and the notes' ids by folder and position.
-func fillFolders(t *testing.T, s *store.Store, db *store.Database) (folders []string, notes [][]string) {
+func fillFolders(t *testing.T, s *store.Store, db *dbpool.Database) (folders []string, notes [][]string) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(14, 2))
 	for i, partner := range []string{"acme", "acme", "globex"} {

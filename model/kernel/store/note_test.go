@@ -11,6 +11,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
@@ -63,7 +64,7 @@ func newNotes() *store.Collection[noteRow, note] {
 
 // openNotes returns a store on a database with the table of noteRow. The partner closed is
 // disabled. change may replace the hooks.
-func openNotes(t *testing.T, change ...func(*store.Config)) (*store.Store, *store.Database) {
+func openNotes(t *testing.T, change ...func(*store.Config)) (*store.Store, *dbpool.Database) {
 	t.Helper()
 	db, _ := modeltest.Database(t, 4)
 	_, err := db.Pool.Exec(t.Context(), notesTable)

@@ -7,6 +7,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/store"
 	"parapet/model/kernel/wal"
 )
@@ -24,7 +25,7 @@ func insertRecorded(t *testing.T, s *store.Store) (wal.Position, bool) {
 }
 
 // endOfLog returns the position after the last record of the log.
-func endOfLog(t *testing.T, db *store.Database) (lsn uint64) {
+func endOfLog(t *testing.T, db *dbpool.Database) (lsn uint64) {
 	t.Helper()
 	require.NoError(t, db.Pool.QueryRow(t.Context(), "select pg_current_wal_insert_lsn() - '0/0'").Scan(&lsn))
 	return lsn

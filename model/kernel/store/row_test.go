@@ -16,6 +16,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/money"
@@ -63,7 +64,7 @@ const samplesTable = `create table samples (id uuid, partner text, version bigin
 	labels text[], secret bytea, document json, sum json, area box, opens_at timestamptz, closes_at timestamptz, home_street text, home_city text)`
 
 // openSamples returns a store on a database with the table of sampleRow, and its pool.
-func openSamples(t *testing.T) (*store.Store, *store.Database) {
+func openSamples(t *testing.T) (*store.Store, *dbpool.Database) {
 	t.Helper()
 	db, _ := modeltest.Database(t, 2)
 	_, err := db.Pool.Exec(t.Context(), samplesTable)

@@ -17,6 +17,7 @@ import (
 	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/replica"
 	"parapet/model/kernel/seal"
@@ -42,7 +43,7 @@ type Store struct {
 
 // Config holds what a store works with.
 type Config struct {
-	DB          *Database
+	DB          *dbpool.Database
 	Queue       JobQueue
 	Files       FileStore
 	Keys        seal.Keys

@@ -15,6 +15,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/compress"
+	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
@@ -28,7 +29,7 @@ func appendNoteEvent(tx *store.Tx, row *noteRow) error {
 }
 
 // countWritten returns the number of notes, events and jobs.
-func countWritten(t *testing.T, db *store.Database) (written [3]int) {
+func countWritten(t *testing.T, db *dbpool.Database) (written [3]int) {
 	t.Helper()
 	require.NoError(t, db.Pool.QueryRow(t.Context(), "select (select count(*) from notes), (select count(*) from event_outbox), (select count(*) from modeltest_jobs)").
 		Scan(&written[0], &written[1], &written[2]))
@@ -102,7 +103,7 @@ func TestConnectionIsNotUsedAfterItWasGivenBack(t *testing.T) {
 	t.Parallel()
 	_, url := modeltest.Database(t, 1)
 	ended, status := make(chan struct{}), make(chan byte, 1)
-	db, err := store.Open(t.Context(), url, 1, func(config *pgxpool.Config) {
+	db, err := dbpool.Open(t.Context(), url, 1, func(config *pgxpool.Config) {
 		config.BeforeClose = func(conn *pgx.Conn) {
 			<-ended
 			status <- conn.PgConn().TxStatus()

@@ -1,4 +1,7 @@
-package store
+// Package dbpool opens the connection pool of the database: pgx for prepared statements, jobs
+// and migrations, bun for the domain. A Database is safe for concurrent use. Start reading
+// at Open.
+package dbpool
 
 import (
 	"bytes"
