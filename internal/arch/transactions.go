@@ -25,7 +25,7 @@ var pureCallbacks = map[string]string{
 	"model/payouts/controls/release_permit.go.statement": "it runs a statement on the session of sends, which is no transaction",
 	"model/claims/adjudication/match_split.go.do":        "it runs outside transactions and begins its own",
 	"model/dbconn/stale_plan.go.read":                    "it runs a statement",
-	"model/kernel/store/statement_cache.go.scan":         "it scans rows",
+	"model/kernel/store/prepared.go.scan":                "it scans rows",
 	"model/kernel/replica/server.go.do":                  "it reads rows of the database",
 	"model/kernel/replica/set.go.do":                     "it reads rows of the database",
 	"model/events/notifier.go.try":                       "it begins its own transactions",

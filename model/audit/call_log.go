@@ -88,7 +88,7 @@ func (s *Service) ListCalls(ctx context.Context, caller actor.Actor, f CallFilte
 	if err := s.Authorize(ctx, caller, actor.ScopeEventsRead); err != nil {
 		return nil, err
 	}
-	partner, err := store.PartnerScope(caller, f.Partner)
+	partner, err := caller.PartnerScope(f.Partner)
 	if err != nil {
 		return nil, err
 	}

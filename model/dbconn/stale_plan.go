@@ -33,3 +33,10 @@ func IsCancelledStatement(err error) bool {
 	var pg *pgconn.PgError
 	return errors.As(err, &pg) && pg.Code == "57014"
 }
+
+// IsRetryable reports whether repeating the transaction can succeed: a deadlock, a
+// serialization failure or a stale plan.
+func IsRetryable(err error) bool {
+	var pg *pgconn.PgError
+	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001") || IsStalePlan(err)
+}

@@ -50,7 +50,7 @@ func (s *Service) newLedgerQuery(ctx context.Context, caller actor.Actor, f Filt
 			return nil, err
 		}
 	}
-	partner, err := store.PartnerScope(caller, f.Partner)
+	partner, err := caller.PartnerScope(f.Partner)
 	if err != nil {
 		return nil, err
 	}

@@ -59,7 +59,7 @@ type MethodRequest struct {
 }
 
 func (in *MethodRequest) validate(v *apperr.Validator) {
-	store.RequireReferences(v, in.PartnerReference, in.Metadata)
+	v.RequireReferences(in.PartnerReference, in.Metadata)
 	v.Require((in.ClaimID == nil) != (in.PolicyID == nil) || !v.IsParsed("/policy_id"), "/claim_id", "one_of", "Name exactly one of claim_id and policy_id.")
 	v.Require(money.IsCurrency(in.Currency), "/currency", "value", "Use an ISO 4217 code in capitals, such as USD.")
 	for _, problem := range in.Number.Validate() {

@@ -108,7 +108,7 @@ func (s *Service) checkQuoteRequest(ctx context.Context, actor actor.Actor, in R
 			return nil, err
 		}
 	}
-	store.RequireReferences(v, in.PartnerReference, in.Metadata)
+	v.RequireReferences(in.PartnerReference, in.Metadata)
 	if !v.IsParsed("/product") {
 		return nil, v.Err()
 	}

@@ -36,7 +36,7 @@ func (s *Service) Bind(ctx context.Context, caller actor.Actor, in BindRequest) 
 		return nil, err
 	}
 	v := apperr.NewValidator(ctx)
-	store.RequireReferences(v, in.PartnerReference, in.Metadata)
+	v.RequireReferences(in.PartnerReference, in.Metadata)
 	quoting.RequirePerson(v, in.Policyholder, "/policyholder")
 	if err := v.Err(); err != nil {
 		return nil, err

@@ -98,7 +98,7 @@ func (in *ClaimRequest) namesEvent() bool { return in.ObservationID != nil || in
 // validateClaim validates the fields that do not depend on the policy.
 func (s *Service) validateClaim(ctx context.Context, in *ClaimRequest) error {
 	v := apperr.NewValidator(ctx)
-	store.RequireReferences(v, in.PartnerReference, in.Metadata)
+	v.RequireReferences(in.PartnerReference, in.Metadata)
 	v.Require(in.ObservationID == nil || in.SourceEvent == nil, "/source_event", "not_allowed", "Name an observation or a source event, not both.")
 	switch in.Origin {
 	case "", claims.OriginTrigger, claims.OriginApproval:

@@ -133,7 +133,7 @@ func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) 
 	switch {
 	case slice == nil || errors.Is(ctx.Err(), context.Canceled):
 		return false, err
-	case err != nil && !tookTooLong && apperr.CodeOf(err) == apperr.CodeUnavailable && !store.IsRetryable(err):
+	case err != nil && !tookTooLong && apperr.CodeOf(err) == apperr.CodeUnavailable && !dbconn.IsRetryable(err):
 		return false, err
 	case err != nil:
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), recordFailureTimeout)

@@ -41,7 +41,7 @@ type EndpointRequest struct {
 }
 
 func (in *EndpointRequest) validate(v *apperr.Validator, s *Service) {
-	store.RequireReferences(v, in.PartnerReference, in.Metadata)
+	v.RequireReferences(in.PartnerReference, in.Metadata)
 	if in.URL != nil {
 		problem := s.targetProblem(*in.URL)
 		v.Require(problem == "", "/url", "value", problem)
@@ -165,7 +165,7 @@ func (s *Service) ChangeEndpoint(ctx context.Context, caller actor.Actor, id str
 		former := row.URL
 		columns := row.applyRequest(in)
 		whole := apperr.NewValidator(ctx)
-		store.RequireReferences(whole, row.PartnerReference, row.Metadata)
+		whole.RequireReferences(row.PartnerReference, row.Metadata)
 		if err := whole.Err(); err != nil {
 			return nil, err
 		}

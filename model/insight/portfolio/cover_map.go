@@ -58,7 +58,7 @@ const mapPlacesSQL = `select p.* from unnest(?0::float8[]) as band cross join un
 func (s *Service) Map(ctx context.Context, caller actor.Actor, in MapRequest) (*wire.CoverMap, error) {
 	err := s.Authorize(ctx, caller, actor.ScopePoliciesRead)
 	if err == nil {
-		in.Partner, err = store.PartnerScope(caller, in.Partner)
+		in.Partner, err = caller.PartnerScope(in.Partner)
 	}
 	if err != nil {
 		return nil, err

@@ -50,7 +50,7 @@ func (s *Service) Open(ctx context.Context, caller actor.Actor, f Filter) (*Port
 		}
 	}
 	var err error
-	if f.Partner, err = store.PartnerScope(caller, f.Partner); err != nil {
+	if f.Partner, err = caller.PartnerScope(f.Partner); err != nil {
 		return nil, err
 	}
 	now, err := s.ReadClock(ctx)

@@ -39,7 +39,7 @@ func (s *Service) Expose(ctx context.Context, caller actor.Actor, in ExposureReq
 	if err := s.Authorize(ctx, caller, actor.ScopePoliciesRead); err != nil {
 		return nil, nil, err
 	}
-	partner, err := store.PartnerScope(caller, in.Partner)
+	partner, err := caller.PartnerScope(in.Partner)
 	if err != nil {
 		return nil, nil, err
 	}

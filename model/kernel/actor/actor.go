@@ -165,3 +165,15 @@ func (a Actor) IsAllowed(scope Scope) bool {
 	}
 	return false
 }
+
+// PartnerScope returns the partner whose records a figure covers: the actor's own, or
+// the one an operator names; empty means all partners.
+func (a Actor) PartnerScope(partner string) (string, error) {
+	if a.Kind != KindPartner {
+		return partner, nil
+	}
+	if partner != "" && partner != a.Partner {
+		return "", apperr.Fail(apperr.CodePartnerMismatch, "The token belongs to the partner %q; leave the partner out or name that one.", a.Partner)
+	}
+	return a.Partner, nil
+}

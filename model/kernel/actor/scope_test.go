@@ -143,3 +143,28 @@ func TestPreconditionRequiresTheVersionOfTheRecord(t *testing.T) {
 		require.Equal(t, fmt.Sprintf("It has version %d now; read it again before you change it.", version), refusal.Detail)
 	}
 }
+
+func TestPartnerScopeIsTheCallersOwn(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct {
+		caller, asked, want string
+		code                apperr.Code
+	}{
+		{"acme", "", "acme", ""},
+		{"acme", "acme", "acme", ""},
+		{"acme", "globex", "", apperr.CodePartnerMismatch},
+		{"", "", "", ""},
+		{"", "globex", "globex", ""},
+	} {
+		caller := actor.Actor{Kind: actor.KindOperator}
+		if tc.caller != "" {
+			caller = actor.Actor{Kind: actor.KindPartner, Partner: tc.caller}
+		}
+		scope, err := caller.PartnerScope(tc.asked)
+		require.Equal(t, tc.want, scope)
+		require.Equal(t, tc.code == "", err == nil)
+		if tc.code != "" {
+			require.Equal(t, tc.code, apperr.CodeOf(err))
+		}
+	}
+}

@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgconn"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 )
@@ -72,7 +73,7 @@ func TranslateError(err error) error {
 		if say, ok := constraintErrors[pg.ConstraintName]; ok {
 			return say().WithCause(err)
 		}
-		if class := pg.Code[:min(2, len(pg.Code))]; class != "57" && class != "53" && class != "08" && !IsRetryable(err) {
+		if class := pg.Code[:min(2, len(pg.Code))]; class != "57" && class != "53" && class != "08" && !dbconn.IsRetryable(err) {
 			return err
 		}
 		return unavailableError(err)

@@ -61,10 +61,6 @@ func TestOtherErrorsAreLeftUnchanged(t *testing.T) {
 	} {
 		require.Equal(t, err, store.TranslateError(err))
 	}
-	for code, retryable := range map[string]bool{"40P01": true, "40001": true, "40003": false, "57P01": false} {
-		require.Equal(t, retryable, store.IsRetryable(fmt.Errorf("wrapped: %w", &pgconn.PgError{Code: code})), code)
-	}
-	require.False(t, store.IsRetryable(errors.New("40P01")))
 }
 
 func TestTakenReferenceNamesTheCallersRecord(t *testing.T) {

@@ -9,8 +9,6 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/dbconn"
-	"parapet/model/kernel/actor"
-	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/replica"
 )
@@ -48,18 +46,6 @@ func (s *Store) readReplicaRows(ctx context.Context, into any, text string, args
 	return s.ReadReplica(ctx, func(ctx context.Context, from replica.Source) error {
 		return s.QueryPreparedRows(ctx, from.Pool, into, text, args...)
 	})
-}
-
-// PartnerScope returns the partner whose records a figure covers: the actor's own, or
-// the one an operator names; empty means all partners.
-func PartnerScope(a actor.Actor, partner string) (string, error) {
-	if a.Kind != actor.KindPartner {
-		return partner, nil
-	}
-	if partner != "" && partner != a.Partner {
-		return "", apperr.Fail(apperr.CodePartnerMismatch, "The token belongs to the partner %q; leave the partner out or name that one.", a.Partner)
-	}
-	return a.Partner, nil
 }
 
 // AfterScanRow charges an event that bun has read: its data, and their copy in the

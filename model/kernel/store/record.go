@@ -4,14 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
-	"unicode"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
 	"parapet/model/kernel/actor"
-	"parapet/model/kernel/apperr"
 	"parapet/model/wire"
 )
 
@@ -62,31 +59,6 @@ func (s *Store) loadRecord(ctx context.Context, actor actor.Actor, scope actor.S
 		return TranslateError(fmt.Errorf("read %s: %w", kind.Name, err))
 	}
 	return nil
-}
-
-// Bounds of the contract for a partner's reference and metadata.
-const (
-	maxReferenceLength     = 128
-	maxMetadataKeys        = 50
-	maxMetadataKeyLength   = 40
-	maxMetadataValueLength = 500
-)
-
-// RequireReferences validates a partner's reference and metadata. It refuses control
-// characters in a reference, because they are typing errors that lists do not show.
-func RequireReferences(v *apperr.Validator, reference *string, metadata map[string]string) {
-	v.Require(reference == nil || isMeaningfulText(*reference, maxReferenceLength), "/partner_reference", "value",
-		fmt.Sprintf("Use 1 to %d characters, without control characters and not only blanks.", maxReferenceLength))
-	v.Require(len(metadata) <= maxMetadataKeys, "/metadata", "length", fmt.Sprintf("Use at most %d keys.", maxMetadataKeys))
-	for key, value := range metadata {
-		v.Require(key != "" && utf8.RuneCountInString(key) <= maxMetadataKeyLength, apperr.JSONPointer("metadata", key), "length", fmt.Sprintf("Use keys of 1 to %d characters.", maxMetadataKeyLength))
-		v.Require(utf8.RuneCountInString(value) <= maxMetadataValueLength, apperr.JSONPointer("metadata", key), "length", fmt.Sprintf("Use values of at most %d characters.", maxMetadataValueLength))
-	}
-}
-
-// isMeaningfulText reports whether a text is not blank and has at most most characters.
-func isMeaningfulText(text string, most int) bool {
-	return strings.TrimSpace(text) != "" && utf8.RuneCountInString(text) <= most && !strings.ContainsFunc(text, unicode.IsControl)
 }
 
 // MaxEmbedded bounds the claims in a policy's record, the payouts in a claim's and the

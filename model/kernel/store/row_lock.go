@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/rowscan"
 )
 
 // LockRow reads and locks a row FOR NO KEY UPDATE, if the actor may see it. The caller
@@ -30,7 +31,7 @@ func (tx *Tx) LockRow(ctx context.Context, row interface{ head() *RowHeader }, i
 func (tx *Tx) QueueLock(row interface{ head() *RowHeader }, id uuid.UUID, locked *bool) {
 	text := tx.lockStatement(row, "NO KEY UPDATE SKIP LOCKED")
 	tx.Batch.Queue(text, id, TenantArg(tx.Actor)).Query(func(rows pgx.Rows) error {
-		err := tx.Store.scanOne(rows, text, row)
+		err := rowscan.One(tx.Store.DB, rows, text, row)
 		if *locked = err == nil; *locked {
 			tx.AdvanceClock(row.head())
 		} else if IsNoRows(err) {

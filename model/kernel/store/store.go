@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/jackc/pgx/v5"
-	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgxpool"
 	"github.com/uptrace/bun"
 
@@ -20,6 +19,7 @@ import (
 	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/replica"
+	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/seal"
 )
 
@@ -32,7 +32,7 @@ type Store struct {
 	queue       JobQueue
 	Keys        seal.Keys
 	cursorKeys  seal.Keys
-	Statements  statementCache
+	Statements  rowscan.StatementCache
 	committed   chan struct{}
 	Files       FileStore
 	Development bool // rehearsals are allowed; a production server refuses them
@@ -112,7 +112,7 @@ func (s *Store) retryTx(ctx context.Context, prepared *Tx, prelude func(*Tx), do
 	for attempt := 0; ; attempt++ {
 		tx := *prepared
 		err := s.tryTx(ctx, &tx, prelude, do)
-		if attempt == 2 || !IsRetryable(err) {
+		if attempt == 2 || !dbconn.IsRetryable(err) {
 			return TranslateError(err)
 		}
 		if dbconn.IsStalePlan(err) {
@@ -202,13 +202,6 @@ func TenantArg(a actor.Actor) *string {
 		return &a.Partner
 	}
 	return nil
-}
-
-// IsRetryable reports whether repeating the transaction can succeed: a deadlock, a
-// serialization failure or a stale plan.
-func IsRetryable(err error) bool {
-	var pg *pgconn.PgError
-	return errors.As(err, &pg) && (pg.Code == "40P01" || pg.Code == "40001") || dbconn.IsStalePlan(err)
 }
 
 // IsNoRows reports whether a query found no row.

@@ -15,6 +15,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/wal"
 )
 
@@ -115,7 +116,7 @@ func (tx *Tx) Flush(ctx context.Context) error {
 
 // QueueSelect queues a query; the next flush scans its rows into the slice.
 func (tx *Tx) QueueSelect(into any, text string, args ...any) {
-	tx.Batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return tx.Store.ScanAll(rows, text, into) })
+	tx.Batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return rowscan.All(tx.Store.DB, rows, text, into) })
 }
 
 // rollbackTimeout bounds a rollback. A connection that takes longer is not reused.

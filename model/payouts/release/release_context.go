@@ -9,6 +9,7 @@ import (
 	"github.com/jackc/pgx/v5"
 
 	"parapet/model/claims"
+	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/payouts/controls"
@@ -85,7 +86,7 @@ func loadReleaseContext(ctx context.Context, tx *store.Tx, rail payouts.RailIden
 	})
 	tx.Batch.Queue(text, methods).Query(func(rows pgx.Rows) error {
 		found := make([]payouts.PayoutMethodRow, 0, len(methods))
-		err := tx.Store.ScanAll(rows, text, &found)
+		err := rowscan.All(tx.Store.DB, rows, text, &found)
 		for i := range found {
 			rc.methods[found[i].ID] = &found[i]
 		}

@@ -4,8 +4,6 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"strings"
-	"sync"
 
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jackc/pgx/v5"
@@ -13,6 +11,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"parapet/model/dbconn"
+	"parapet/model/kernel/bulk"
 	"parapet/model/kernel/readcharge"
 	"parapet/model/kernel/replica"
 	"parapet/model/kernel/rowscan"
@@ -43,7 +42,7 @@ func queryPrepared(ctx context.Context, on Querier, text string, args ...any) (p
 // QueryPreparedRow reads the single row of a prepared statement; sql.ErrNoRows if there
 // is none.
 func (s *Store) QueryPreparedRow(ctx context.Context, on Querier, into any, text string, args ...any) error {
-	return readPrepared(ctx, on, func(rows pgx.Rows) error { return s.scanOne(rows, text, into) }, text, args...)
+	return readPrepared(ctx, on, func(rows pgx.Rows) error { return rowscan.One(s.DB, rows, text, into) }, text, args...)
 }
 
 // readPrepared scans the rows of a prepared statement, also after a migration.
@@ -58,52 +57,9 @@ func readPrepared(ctx context.Context, on Querier, scan func(pgx.Rows) error, te
 	})
 }
 
-// scanOne reads the first row of a statement and closes rows.
-func (s *Store) scanOne(rows pgx.Rows, text string, into any) error {
-	defer rows.Close()
-	if !rows.Next() {
-		if err := rows.Err(); err != nil {
-			return err
-		}
-		return pgx.ErrNoRows
-	}
-	row := reflect.ValueOf(into).Elem()
-	reader, err := rowscan.For(s.DB, rows, text, row)
-	if err != nil {
-		return err
-	}
-	if err := reader.Scan(rows, row); err != nil {
-		return err
-	}
-	rows.Close()
-	return rows.Err()
-}
-
 // QueryPreparedRows reads all rows of a prepared statement into a slice.
 func (s *Store) QueryPreparedRows(ctx context.Context, on Querier, into any, text string, args ...any) error {
-	return readPrepared(ctx, on, func(rows pgx.Rows) error { return s.ScanAll(rows, text, into) }, text, args...)
-}
-
-// ScanAll reads the rows of a statement into a slice.
-func (s *Store) ScanAll(rows pgx.Rows, text string, into any) (err error) {
-	all := reflect.ValueOf(into).Elem()
-	all.SetLen(0) // its capacity may be the expected number of rows
-	var reader *rowscan.Scanner
-	for n := 0; rows.Next(); n++ {
-		all.Grow(1)
-		all.SetLen(n + 1)
-		row := all.Index(n)
-		row.SetZero()
-		if reader == nil {
-			if reader, err = rowscan.For(s.DB, rows, text, row); err != nil {
-				return err
-			}
-		}
-		if err := reader.Scan(rows, row); err != nil {
-			return err
-		}
-	}
-	return rows.Err()
+	return readPrepared(ctx, on, func(rows pgx.Rows) error { return rowscan.All(s.DB, rows, text, into) }, text, args...)
 }
 
 // QueryPreparedCount reads the single number of a prepared statement.
@@ -149,13 +105,7 @@ func (tx *Tx) QueueInsert(row any) { tx.QueueInsertEncoded(row, nil) }
 func (tx *Tx) QueueInsertEncoded(row any, members map[string]jsontext.Value) {
 	table := tx.Store.DB.Table(reflect.TypeOf(row).Elem())
 	fields := table.Fields
-	text := tx.Store.Statements.Get(row, "insert", func() string {
-		columns, places := make([]string, len(fields)), make([]string, len(fields))
-		for i, field := range fields {
-			columns[i], places[i] = string(field.SQLName), fmt.Sprintf("$%d", i+1)
-		}
-		return fmt.Sprintf("insert into %s (%s) values (%s)", table.SQLName, strings.Join(columns, ", "), strings.Join(places, ", "))
-	})
+	text := tx.Store.Statements.Get(row, "insert", func() string { return bulk.InsertOneStatement(table) })
 	value := reflect.ValueOf(row).Elem()
 	args := make([]any, len(fields))
 	for i, field := range fields {
@@ -177,14 +127,11 @@ func (tx *Tx) UpdateRow(ctx context.Context, row interface{ head() *RowHeader },
 		fields[i] = table.LookupField(name)
 	}
 	text := tx.Store.Statements.Get(row, fmt.Sprint("update", columns, len(from)), func() string {
-		set, guard := make([]string, len(fields)), ""
-		for i, field := range fields {
-			set[i] = fmt.Sprintf("%s = $%d", field.SQLName, i+4)
-		}
+		text := bulk.UpdateOneStatement(table, fields)
 		if len(from) > 0 {
-			guard = fmt.Sprintf(" and %s = $%d", GuardedStatusSQL("status"), len(fields)+4)
+			text += fmt.Sprintf(" and %s = $%d", GuardedStatusSQL("status"), len(fields)+4)
 		}
-		return fmt.Sprintf("update %s set %s where id = $1 and partner = $2 and version = $3%s", table.SQLName, strings.Join(set, ", "), guard)
+		return text
 	})
 	value := reflect.ValueOf(row).Elem()
 	args := []any{row.head().ID, row.head().Partner, was}
@@ -217,23 +164,3 @@ func (tx *Tx) QueueGuarded(n int, update string, args ...any) {
 
 // versionConflictState is the SQLSTATE of require_rows.
 const versionConflictState = "PA001"
-
-// statementCache caches the SQL text that bun builds for a row type, so that columns are
-// named once, in the struct.
-type statementCache struct{ cached sync.Map }
-
-type statementKey struct {
-	row reflect.Type
-	use string
-}
-
-// Get returns the text for a use of a row type. The first call builds it.
-func (t *statementCache) Get(row any, use string, write func() string) string {
-	name := statementKey{reflect.TypeOf(row), use}
-	if text, ok := t.cached.Load(name); ok {
-		return text.(string)
-	}
-	text := write()
-	t.cached.Store(name, text)
-	return text
-}
