@@ -88,7 +88,7 @@ func (j *JSON) ScanBytes(stored []byte) error {
 	if err != nil {
 		return err
 	}
-	if len(stored) > 0 && &text[0] == &stored[0] { // the driver reuses its buffer
+	if len(text) > 0 && &text[0] == &stored[0] { // the driver reuses its buffer
 		text = append([]byte(nil), text...)
 	}
 	*j = text

@@ -104,10 +104,12 @@ func CheckPriceable(c trigger.Cover, h *hazard.History, start time.Time) error {
 	if err := methods.checkPriceable(&c, h); err != nil {
 		return err
 	}
-	return checkTermPriceable(c, start)
+	return CheckTerm(c, start)
 }
 
-func checkTermPriceable(c trigger.Cover, start time.Time) error {
+// CheckTerm is the part of CheckPriceable that depends on the start of cover, also on its
+// time of day: a waiting period may be hours.
+func CheckTerm(c trigger.Cover, start time.Time) error {
 	end, err := trigger.AddDuration(start, c.Term)
 	if err != nil {
 		return fmt.Errorf("term: %w", err)

@@ -47,9 +47,8 @@ type price struct {
 
 // requestKey is what a Request without a start of its own depends on besides the history,
 // which has one data edition and set of stations.
-// Cover starts at the instant of the request, and only the date of the start matters: the
-// bounds of a term are measured from the same instant as the term. The commission and the
-// limits of a partner are no part of a Request.
+// Cover starts at the instant of the request. Read checks again what depends on its time of
+// day. The commission and the limits of a partner are no part of a Request.
 type requestKey struct {
 	product *Product // one version; it never changes
 	partner string   // the caller, which the context may not name
@@ -77,7 +76,7 @@ func (c *PriceCache) Read(p *Product, partner string, context []byte, asOf time.
 		return p.Read(context, asOf, h)
 	}
 	key := requestKey{p, partner, string(context), asOf.UTC().Format(time.DateOnly)}
-	if known := c.findRequest(h, key); known != nil {
+	if known := c.findRequest(h, key); known != nil && pricing.CheckTerm(known.cover, asOf) == nil {
 		return known.at(asOf), nil
 	}
 	r, err := p.Read(context, asOf, h)

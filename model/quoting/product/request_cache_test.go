@@ -154,3 +154,19 @@ func TestRequestsAreReadConcurrently(t *testing.T) {
 	all.Wait()
 	require.Equal(t, known.TermsHash, known.Derived.Load())
 }
+
+// TestCachedRequestIsReadAgainWhenItsTermEndsTooEarly moves the end of a waiting period of
+// twelve hours into the next month, so that the term holds no whole month any more.
+func TestCachedRequestIsReadAgainWhenItsTermEndsTooEarly(t *testing.T) {
+	t.Parallel()
+	p, err := product.Parse(editDocument(t, "rain-deficit", "waiting_period: P7D", "waiting_period: PT12H"))
+	require.NoError(t, err)
+	cache, context := new(product.PriceCache), []byte(`{"partner":"acme","term":"P31D","station":"Milwaukee","attach":"5","exhaust":"0"}`)
+	morning := time.Date(2026, 5, 31, 11, 0, 0, 0, time.UTC)
+	_, err = cache.Read(p, "acme", context, morning, hazard.Shipped())
+	require.NoError(t, err)
+	_, err = cache.Read(p, "acme", context, morning.Add(2*time.Hour), hazard.Shipped())
+	require.ErrorContains(t, err, "term")
+	_, err = cache.Read(p, "acme", context, morning, hazard.Shipped())
+	require.NoError(t, err)
+}
