@@ -54,6 +54,11 @@ func AppendTimeline(tx *store.Tx, claim *ClaimRow, kind event.Type, event *uuid.
 // TimelineRows are the entries that a transaction appends.
 type TimelineRows []*timelineRow
 
+// Append implements rowCollection.
+func (entries *TimelineRows) Append(other any) {
+	*entries = append(*entries, *other.(*TimelineRows)...) //nolint:forcetypeassert // one type has one place in the order
+}
+
 // QueueInsert implements rowCollection.
 func (entries *TimelineRows) QueueInsert(tx *store.Tx) error { return tx.QueueInsertRows(*entries) }
 

@@ -92,6 +92,11 @@ func AddPostings(tx *store.Tx, set PostingSet) {
 	*sets = append(*sets, set)
 }
 
+// Append implements rowCollection.
+func (sets *PostingSets) Append(other any) {
+	*sets = append(*sets, *other.(*PostingSets)...) //nolint:forcetypeassert // one type has one place in the order
+}
+
 // QueueInsert implements rowCollection. Postgres checks that the sets sum to zero.
 func (sets *PostingSets) QueueInsert(tx *store.Tx) error {
 	rows := make([]*ledgerRow, 0, 4*len(*sets))

@@ -80,7 +80,7 @@ func (s *Service) Create(ctx context.Context, caller actor.Actor, in Request) (*
 	}
 	var quote *wire.Quote
 	var moratoria []capacity.MoratoriumRow
-	err = s.InTxWithPrelude(ctx, caller, func(tx *store.Tx) { capacity.QueueMoratoria(tx, &moratoria) }, func(ctx context.Context, tx *store.Tx) error {
+	err = s.InGroupTx(ctx, caller, func(tx *store.Tx) { capacity.QueueMoratoria(tx, &moratoria) }, func(ctx context.Context, tx *store.Tx) error {
 		// Pricing runs inside the transaction, so that a repeated request gets its
 		// first response although its cover could not start any more, and so that the
 		// clock is read once.

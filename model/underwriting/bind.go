@@ -118,6 +118,9 @@ func checkBindable(ctx context.Context, tx *store.Tx, quote *quoting.QuoteRow) e
 // checkPriceToday returns quote_expired if cover that starts now costs more than the quote
 // says, or is not sold: the quote priced the season of an earlier day.
 func checkPriceToday(ctx context.Context, tx *store.Tx, quote *quoting.QuoteRow) error {
+	if err := tx.LeaveGroup(); err != nil { // the history may be read from the database
+		return err
+	}
 	history, err := catalog.LoadHistoryOf(ctx, tx.Store, quote.Basis.DatasetDigest)
 	if err != nil {
 		return err
@@ -158,6 +161,9 @@ func insertPolicy(ctx context.Context, u store.BindTx, read *bindRead, in BindRe
 	u.QueueInsert(row)
 	if !read.limited {
 		return row, nil
+	}
+	if err := u.LeaveGroup(); err != nil { // it waits for other binds
+		return nil, err
 	}
 	capacity.QueueCapacityCheck(u.Tx, capacity.Use{Product: row.Product, Limit: money.New(row.LimitAmount, row.Currency), Footprint: row.Footprint, Station: row.Station})
 	return row, u.Flush(ctx) // before the commit, which is too late to refuse

@@ -1,8 +1,12 @@
 package store
 
 // rowCollection is rows that a subdomain collects during a transaction; QueueInsert
-// queues one statement for all of them before the commit.
-type rowCollection interface{ QueueInsert(tx *Tx) error }
+// queues one statement for all of them before the commit. Append adds the rows of another
+// collection of the same type.
+type rowCollection interface {
+	QueueInsert(tx *Tx) error
+	Append(other any)
+}
 
 // collectionOrder is the place of a collection in the order in which a commit writes them,
 // after the events that the rows refer to.

@@ -4,7 +4,8 @@
 //
 // A transaction has one instant, one actor, and everything that is written at commit:
 // events first, then the rows that subdomains collected, then jobs. It asks subdomains
-// through Hooks. Nothing calls the network while a transaction is open.
+// through Hooks. Nothing calls the network while a transaction is open. Frequent short
+// writes share transactions: see InGroupTx.
 //
 // # Locks
 //

@@ -22,3 +22,9 @@ var (
 func GroupRows[Row any](all []Row, parentID func(*Row) uuid.UUID) map[uuid.UUID][]Row {
 	return groupRows(all, 2, parentID)
 }
+
+// RunOneGroupAtOnce lets calls of InGroupTx wait while another runs.
+func (s *Store) RunOneGroupAtOnce() { s.groups.Parallel = 1 }
+
+// WaitingCalls returns the number of calls of InGroupTx that wait.
+func (s *Store) WaitingCalls() int { return s.groups.Waiting() }

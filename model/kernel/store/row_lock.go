@@ -15,6 +15,9 @@ import (
 // LockRow reads and locks a row FOR NO KEY UPDATE, if the actor may see it. The caller
 // keeps the lock order policy, claim, payout.
 func (tx *Tx) LockRow(ctx context.Context, row interface{ head() *RowHeader }, id uuid.UUID, kind ResourceType) error {
+	if err := tx.LeaveGroup(); err != nil {
+		return err
+	}
 	text := tx.lockStatement(row, "NO KEY UPDATE")
 	if err := tx.Store.QueryPreparedRow(ctx, tx.PgxConn, row, text, id, TenantArg(tx.Actor)); err != nil {
 		if IsNoRows(err) {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"reflect"
+	"runtime"
 	"sync"
 	"time"
 
@@ -17,6 +18,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/dbpool"
+	"parapet/model/kernel/groupcommit"
 	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/replica"
 	"parapet/model/kernel/rowscan"
@@ -39,6 +41,7 @@ type Store struct {
 	hooks       Hooks
 	locals      sync.Map // reflect.Type → *T, see Local
 	Bulk        pacing.BulkGate
+	groups      groupcommit.Queue[*groupedCall]
 }
 
 // Config holds what a store works with.
@@ -60,10 +63,12 @@ func New(c Config) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Store{
+	s := &Store{
 		DB: c.DB.Bun, Pool: c.DB.Pool, replicas: c.DB.Replicas, queue: c.Queue, Files: c.Files, Keys: c.Keys, cursorKeys: cursorKeys, Development: c.Development,
 		committed: make(chan struct{}, 1), hooks: c.Hooks,
-	}, nil
+	}
+	s.groups.Parallel, s.groups.MaxSize, s.groups.Run = runtime.GOMAXPROCS(0), groupcommit.DefaultSize, s.runGroup
+	return s, nil
 }
 
 // Local returns the store's value of a type, which starts as the zero value: a
@@ -144,12 +149,7 @@ func (s *Store) tryTx(ctx context.Context, tx *Tx, prelude func(*Tx), do func(co
 	if err := tx.commit(ctx); err != nil {
 		return err
 	}
-	if len(tx.events) > 0 {
-		select {
-		case s.committed <- struct{}{}:
-		default: // reported already
-		}
-	}
+	tx.reportEvents()
 	return nil
 }
 
@@ -217,9 +217,9 @@ const TransactionNowSQL = "now() + (select offset_interval from clock)"
 // its transaction held BindLock.
 type BindTx struct{ *Tx }
 
-// InBindTx is InTxWithPrelude for a transaction that inserts policies.
+// InBindTx is InGroupTx for a transaction that inserts policies.
 func (s *Store) InBindTx(ctx context.Context, actor actor.Actor, prelude func(*Tx), do func(context.Context, BindTx) error) error {
-	return s.retryTx(ctx, &Tx{Store: s, Actor: actor, holdsBindLock: true}, prelude, func(ctx context.Context, tx *Tx) error {
+	return s.runGrouped(ctx, Tx{Store: s, Actor: actor, holdsBindLock: true}, prelude, func(ctx context.Context, tx *Tx) error {
 		return do(ctx, BindTx{tx})
 	})
 }

@@ -15,6 +15,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/groupcommit"
 	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/wal"
 )
@@ -31,7 +32,9 @@ type Tx struct {
 	copies        []dbconn.Copy   // among the queued statements
 	Store         *Store
 	Actor         actor.Actor
-	holdsBindLock bool // it took BindLock before it read the clock: see BindTx
+	holdsBindLock bool              // it took BindLock before it read the clock: see BindTx
+	group         groupcommit.Reads // of the shared transaction of which it is a part; nil: it is alone
+	inTurn        bool              // others wait for its end, so it must not wait for a row: see InGroupTx
 
 	// Clock is the business time when the transaction read it. It decides what is still
 	// allowed and what is due.
@@ -109,6 +112,9 @@ func (tx *Tx) checkPrecondition(ctx context.Context) error {
 // Flush sends the queued statements, prepared, in one round trip. Many rows of one table
 // are copied in a round trip of their own.
 func (tx *Tx) Flush(ctx context.Context) error {
+	if tx.group != nil {
+		return groupcommit.ErrRunAlone
+	}
 	statements, copies := tx.Batch.QueuedQueries, tx.copies
 	tx.Batch, tx.copies = pgx.Batch{}, nil
 	return dbconn.Send(ctx, tx.PgxConn, statements, copies)
@@ -116,7 +122,13 @@ func (tx *Tx) Flush(ctx context.Context) error {
 
 // QueueSelect queues a query; the next flush scans its rows into the slice.
 func (tx *Tx) QueueSelect(into any, text string, args ...any) {
-	tx.Batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return rowscan.All(tx.Store.DB, rows, text, into) })
+	if tx.group != nil && len(args) == 0 && tx.group.Join(text, into) {
+		return
+	}
+	tx.Batch.Queue(text, args...).Query(func(rows pgx.Rows) error {
+		defer tx.group.Copy(text)
+		return rowscan.All(tx.Store.DB, rows, text, into)
+	})
 }
 
 // rollbackTimeout bounds a rollback. A connection that takes longer is not reused.
@@ -235,6 +247,16 @@ func (tx *Tx) WithActor(actor actor.Actor) (restore func()) {
 
 // EnqueueJob enqueues a job that starts only if the transaction commits.
 func (tx *Tx) EnqueueJob(job Job) { tx.Jobs = append(tx.Jobs, job) }
+
+// reportEvents wakes the relay of this process if the transaction has committed events.
+func (tx *Tx) reportEvents() {
+	if len(tx.events) > 0 {
+		select {
+		case tx.Store.committed <- struct{}{}:
+		default: // reported already
+		}
+	}
+}
 
 // commit flushes events, timeline entries, postings and jobs in a fixed order, then
 // commits.

@@ -265,6 +265,9 @@ type (
 
 var errNothingCollected = errors.New("nothing was collected")
 
+func (r *firstRows) Append(other any) { r.names = append(r.names, other.(*firstRows).names...) }
+
+func (r *secondRows) Append(other any)               { r.names = append(r.names, other.(*secondRows).names...) }
 func (r *firstRows) QueueInsert(tx *store.Tx) error  { return queueNames(tx, r.names) }
 func (r *secondRows) QueueInsert(tx *store.Tx) error { return queueNames(tx, r.names) }
 

@@ -79,6 +79,14 @@ func QueuePosition(ctx context.Context, batch *pgx.Batch) {
 	})
 }
 
+// CopyPosition records a position that another Recorder holds, if the context has a
+// Recorder: several requests share a commit.
+func CopyPosition(ctx context.Context, from *Recorder) {
+	if recorder, _ := ctx.Value(recorderKey{}).(*Recorder); recorder != nil && from.last.Load() != nil {
+		recorder.last.Store(from.last.Load())
+	}
+}
+
 func scanPosition(row pgx.Row) (Position, error) {
 	var segment string
 	var lsn uint64
