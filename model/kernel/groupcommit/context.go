@@ -8,6 +8,9 @@ import (
 // joinContexts returns a context that ends when the contexts of all calls have ended, or
 // when stop is called. Its values are those of the first.
 func joinContexts[T any](group []*call[T]) (joined context.Context, stop context.CancelFunc) {
+	if len(group) == 1 {
+		return group[0].ctx, func() {}
+	}
 	joined, cancel := context.WithCancel(context.WithoutCancel(group[0].ctx))
 	var open atomic.Int64
 	open.Store(int64(len(group)))

@@ -28,8 +28,9 @@ type Queue[T any] struct {
 	Parallel, MaxSize int
 	// Run runs the items of one group, which are in the order in which they arrived. It
 	// keeps the result of an item in the item. Its context ends when those of all callers
-	// have ended.
-	Run func(ctx context.Context, group []T)
+	// have ended. It calls endTurn before it waits for something, so that the next group
+	// can begin; its return ends the turn too.
+	Run func(ctx context.Context, group []T, endTurn func())
 
 	mu             sync.Mutex
 	groups, active int // running groups, and the calls in them
@@ -80,7 +81,7 @@ func (q *Queue[T]) begin() {
 	group[0].turn <- group
 }
 
-// end ends a group, and begins the next one if calls wait.
+// end ends the turn of a group, and begins the next one if calls wait.
 func (q *Queue[T]) end(group []*call[T]) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
@@ -102,14 +103,15 @@ func (q *Queue[T]) leave(c *call[T]) bool {
 	return i >= 0
 }
 
-// run runs a group. It does nothing for nil: the
-// call was run by another goroutine of its group.
+// run runs a group. It does nothing for nil: the call was run by another goroutine of its
+// group.
 func (q *Queue[T]) run(group []*call[T]) {
 	if group == nil {
 		return
 	}
+	endTurn := sync.OnceFunc(func() { q.end(group) })
 	defer func() { // also when Run panics
-		q.end(group)
+		endTurn()
 		for _, c := range group[1:] {
 			close(c.turn)
 		}
@@ -120,7 +122,7 @@ func (q *Queue[T]) run(group []*call[T]) {
 	}
 	ctx, stop := joinContexts(group)
 	defer stop()
-	q.Run(ctx, items)
+	q.Run(ctx, items, endTurn)
 }
 
 // Waiting returns the number of calls that wait for a turn.

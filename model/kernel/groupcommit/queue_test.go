@@ -24,7 +24,7 @@ type recorder struct {
 func newRecorder(parallel, size int) *recorder {
 	r := &recorder{release: make(chan struct{})}
 	r.Parallel, r.MaxSize = parallel, size
-	r.Run = func(_ context.Context, group []int) {
+	r.Run = func(_ context.Context, group []int, _ func()) {
 		r.mu.Lock()
 		r.groups = append(r.groups, append([]int(nil), group...))
 		r.mu.Unlock()
@@ -111,8 +111,8 @@ func TestCallWhoseGroupRunsWaitsForIt(t *testing.T) {
 	r := newRecorder(1, 9)
 	began, finish := make(chan struct{}), make(chan struct{})
 	run := r.Run
-	r.Run = func(ctx context.Context, group []int) {
-		run(ctx, group)
+	r.Run = func(ctx context.Context, group []int, endTurn func()) {
+		run(ctx, group, endTurn)
 		if len(group) == 2 {
 			close(began)
 			<-finish
@@ -150,6 +150,22 @@ func TestPanicOfAGroupFreesItsTurn(t *testing.T) {
 	require.Equal(t, [][]int{{0}, {-1, 2}, {3}}, r.groups)
 }
 
+func TestTurnEndsOnceBeforeItsGroup(t *testing.T) {
+	t.Parallel()
+	r := newRecorder(1, 9)
+	run := r.Run
+	r.Run = func(ctx context.Context, group []int, endTurn func()) {
+		endTurn()
+		endTurn()
+		run(ctx, group, endTurn)
+	}
+	blocked := r.call(t.Context(), t, 0)
+	require.NoError(t, r.Do(t.Context(), 1), "it runs beside the group whose turn has ended")
+	close(r.release)
+	require.NoError(t, <-blocked)
+	require.Equal(t, [][]int{{0}, {1}}, r.groups)
+}
+
 type valueKey struct{}
 
 func TestContextOfAGroupLastsAsLongAsOneCaller(t *testing.T) {
@@ -157,8 +173,8 @@ func TestContextOfAGroupLastsAsLongAsOneCaller(t *testing.T) {
 	r := newRecorder(1, 9)
 	run := r.Run
 	oneLeft, allLeft := make(chan struct{}), make(chan struct{})
-	r.Run = func(ctx context.Context, group []int) {
-		run(ctx, group)
+	r.Run = func(ctx context.Context, group []int, endTurn func()) {
+		run(ctx, group, endTurn)
 		if len(group) == 2 {
 			require.Equal(t, "first", ctx.Value(valueKey{}))
 			close(oneLeft)

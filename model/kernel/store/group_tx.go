@@ -3,7 +3,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 
 	"parapet/model/dbconn"
@@ -15,9 +14,9 @@ import (
 
 // InGroupTx is InTxWithPrelude for a frequent, short write. Concurrent calls share one
 // transaction, with one clock and one commit; each has its own Tx, actor and idempotency
-// key. A call that fails before the commit is left out of it. When the commit fails, when
-// do flushes, and when it locks a row that may be held, the call runs again, alone: a
-// conflict of one caller fails no other. BenchmarkREST/Write measures what this saves.
+// key. A call that fails before the commit is left out of it. When the commit fails, and
+// when a call of several flushes or waits, it runs again, alone: a conflict of one caller
+// fails no other. BenchmarkREST/Write measures what this saves.
 func (s *Store) InGroupTx(ctx context.Context, actor actor.Actor, prelude func(*Tx), do func(context.Context, *Tx) error) error {
 	return s.runGrouped(ctx, Tx{Store: s, Actor: actor}, prelude, do)
 }
@@ -27,7 +26,6 @@ func (s *Store) runGrouped(ctx context.Context, prepared Tx, prelude func(*Tx), 
 		return s.retryTx(ctx, &prepared, prelude, do)
 	}
 	call := &groupedCall{ctx: ctx, prepared: prepared, prelude: prelude, do: do, err: groupcommit.ErrNotRun}
-	call.prepared.inTurn = true
 	if err := s.groups.Do(ctx, call); err != nil {
 		return TranslateError(err)
 	}
@@ -37,11 +35,14 @@ func (s *Store) runGrouped(ctx context.Context, prepared Tx, prelude func(*Tx), 
 	return TranslateError(call.err)
 }
 
-// LeaveGroup precedes what may wait. Inside a group it returns an error; returned by do, it
-// lets the call run again, alone.
+// LeaveGroup precedes what may wait. Inside a group of several calls it returns an error;
+// returned by do, it lets the call run again, alone.
 func (tx *Tx) LeaveGroup() error {
-	if tx.inTurn {
+	if tx.group != nil {
 		return groupcommit.ErrRunAlone
+	}
+	if tx.endTurn != nil {
+		tx.endTurn()
 	}
 	return nil
 }
@@ -58,12 +59,13 @@ type groupedCall struct {
 }
 
 // runGroup sets the result of each call.
-func (s *Store) runGroup(ctx context.Context, calls []*groupedCall) {
+func (s *Store) runGroup(ctx context.Context, calls []*groupedCall, endTurn func()) {
 	if call := calls[0]; len(calls) == 1 {
-		call.err = s.retryTx(call.ctx, &call.prepared, call.prelude, call.do) //nolint:contextcheck // the caller's own
+		call.prepared.endTurn = endTurn
+		call.err = s.retryTx(ctx, &call.prepared, call.prelude, call.do)
 		return
 	}
-	if err := s.tryGroup(dbconn.MarkInTransaction(ctx), calls); err != nil { // before the commit
+	if err := s.tryGroup(ctx, calls); err != nil { // before the commit
 		for _, call := range calls {
 			call.err = groupcommit.ErrRunAlone
 		}
@@ -71,43 +73,39 @@ func (s *Store) runGroup(ctx context.Context, calls []*groupedCall) {
 }
 
 func (s *Store) tryGroup(ctx context.Context, calls []*groupedCall) error {
-	conn, err := s.DB.Conn(ctx)
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
-	defer func() { _ = conn.Close() }()
-	shared := &Tx{Store: s, Conn: conn, Ctx: ctx, holdsBindLock: slices.ContainsFunc(calls, func(c *groupedCall) bool { return c.prepared.holdsBindLock })}
-	defer shared.rollback(ctx)
+	shared := &Tx{Store: s, holdsBindLock: slices.ContainsFunc(calls, func(c *groupedCall) bool { return c.prepared.holdsBindLock })}
 	reads := groupcommit.Reads{}
-	err = shared.begin(ctx, func(*Tx) {
+	join := func(*Tx) {
 		for _, call := range calls {
 			call.join(shared, reads)
 		}
-	})
-	if err != nil {
-		return err
 	}
+	return onConnection(ctx, shared, join, func(ctx context.Context, tx *Tx) error { return commitCalls(ctx, tx, calls) })
+}
+
+// commitCalls runs the parts of the calls and commits those that succeeded. An error means
+// that nothing is committed and that no call has a result.
+func commitCalls(ctx context.Context, tx *Tx, calls []*groupedCall) error {
 	var written []*groupedCall
 	for _, call := range calls {
-		switch call.err = call.run(shared); {
-		case shared.PgxConn.IsClosed() || shared.PgxConn.PgConn().TxStatus() != 'T':
+		switch call.err = call.run(tx); {
+		case tx.PgxConn.IsClosed() || tx.PgxConn.PgConn().TxStatus() != 'T':
 			return groupcommit.ErrRunAlone // a statement of the call failed, and later ones would
 		case call.err == nil:
 			call.err = groupcommit.ErrNotRun // until the commit
-			shared.adopt(call.tx)
+			tx.adopt(call.tx)
 			written = append(written, call)
 		}
 	}
 	var position wal.Recorder
-	err = shared.commit(wal.WithRecorder(ctx, &position))
-	if err != nil && dbconn.IsUncommitted(shared.PgxConn, err) {
+	err := tx.commit(wal.WithRecorder(ctx, &position))
+	if err != nil && dbconn.IsUncommitted(tx.PgxConn, err) {
 		err = groupcommit.ErrRunAlone
 	}
 	for _, call := range written {
 		call.err = err
 		wal.CopyPosition(call.ctx, &position) //nolint:contextcheck // the caller's own
 	}
-	shared.reportEvents()
 	return nil
 }
 

@@ -73,7 +73,9 @@ func TestCallThatWaitsForARowHoldsNoTurn(t *testing.T) {
 	insertNotes(t, g.Store, held)
 	close(g.blocked)
 	require.NoError(t, <-g.results[0])
+	runs := 0 // of the call that waits
 	lock := func(ctx context.Context, tx *store.Tx) error {
+		runs++
 		return tx.LockRow(ctx, new(noteRow), held.ID, store.ResourceMessage)
 	}
 	waited := make(chan error, 1)
@@ -90,6 +92,7 @@ func TestCallThatWaitsForARowHoldsNoTurn(t *testing.T) {
 		return g.InGroupTx(ctx, actor.System(), func(*store.Tx) {}, g.writes(t))
 	}))
 	require.NoError(t, <-waited)
+	require.Equal(t, 2, runs, "one of each transaction: a call without a group does not run again")
 }
 
 func TestCallThatStoppedWaitingDoesNotRun(t *testing.T) {

@@ -127,30 +127,33 @@ func (s *Store) retryTx(ctx context.Context, prepared *Tx, prelude func(*Tx), do
 }
 
 func (s *Store) tryTx(ctx context.Context, tx *Tx, prelude func(*Tx), do func(context.Context, *Tx) error) error {
-	conn, err := s.DB.Conn(ctx)
+	actor := tx.Actor
+	return onConnection(ctx, tx, prelude, func(ctx context.Context, tx *Tx) error {
+		if err := tx.checkPrecondition(ctx); err != nil {
+			return err
+		}
+		if err := do(ctx, tx); err != nil {
+			return err
+		}
+		tx.writeAudit(actor)
+		return tx.commit(ctx)
+	})
+}
+
+// onConnection takes a connection, begins the transaction and calls do, which commits it.
+func onConnection(ctx context.Context, tx *Tx, prelude func(*Tx), do func(context.Context, *Tx) error) error {
+	conn, err := tx.Store.DB.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
 	}
 	defer func() { _ = conn.Close() }()
 	ctx = dbconn.MarkInTransaction(ctx)
-	actor := tx.Actor
 	tx.Conn, tx.Ctx = conn, ctx
 	defer tx.rollback(ctx)
 	if err := tx.begin(ctx, prelude); err != nil {
 		return err
 	}
-	if err := tx.checkPrecondition(ctx); err != nil {
-		return err
-	}
-	if err := do(ctx, tx); err != nil {
-		return err
-	}
-	tx.writeAudit(actor)
-	if err := tx.commit(ctx); err != nil {
-		return err
-	}
-	tx.reportEvents()
-	return nil
+	return do(ctx, tx)
 }
 
 // BusinessNowSQL is the body of business_now(), inlined: Postgres plans the body of

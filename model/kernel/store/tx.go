@@ -34,7 +34,7 @@ type Tx struct {
 	Actor         actor.Actor
 	holdsBindLock bool              // it took BindLock before it read the clock: see BindTx
 	group         groupcommit.Reads // of the shared transaction of which it is a part; nil: it is alone
-	inTurn        bool              // others wait for its end, so it must not wait for a row: see InGroupTx
+	endTurn       func()            // others wait for the end of its turn: see LeaveGroup; nil: none do
 
 	// Clock is the business time when the transaction read it. It decides what is still
 	// allowed and what is due.
@@ -248,18 +248,8 @@ func (tx *Tx) WithActor(actor actor.Actor) (restore func()) {
 // EnqueueJob enqueues a job that starts only if the transaction commits.
 func (tx *Tx) EnqueueJob(job Job) { tx.Jobs = append(tx.Jobs, job) }
 
-// reportEvents wakes the relay of this process if the transaction has committed events.
-func (tx *Tx) reportEvents() {
-	if len(tx.events) > 0 {
-		select {
-		case tx.Store.committed <- struct{}{}:
-		default: // reported already
-		}
-	}
-}
-
 // commit flushes events, timeline entries, postings and jobs in a fixed order, then
-// commits.
+// commits and wakes the relay.
 func (tx *Tx) commit(ctx context.Context) error {
 	if len(tx.events) > 0 {
 		if err := tx.saveEvents(ctx); err != nil {
@@ -292,6 +282,12 @@ func (tx *Tx) commit(ctx context.Context) error {
 	wal.QueuePosition(ctx, &tx.Batch)
 	if err := tx.Flush(ctx); err != nil && !committed {
 		return fmt.Errorf("commit: %w", err)
+	}
+	if len(tx.events) > 0 {
+		select {
+		case tx.Store.committed <- struct{}{}:
+		default: // reported already
+		}
 	}
 	return nil
 }
