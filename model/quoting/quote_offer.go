@@ -24,10 +24,8 @@ const offerMigration = 43
 // quoteOffer is the content of a quote's column offer: the large members of its record,
 // which never change. Stored together and compressed they take a quarter of the bytes.
 type quoteOffer struct {
-	Cover   trigger.Cover       `json:"cover"`
-	Price   pricing.Price       `json:"price"`
-	Basis   pricing.Basis       `json:"basis"`
-	History []pricing.PastEvent `json:"history"`
+	Cover trigger.Cover `json:"cover"`
+	wire.QuotePricing
 }
 
 // encodedOffer is an offer as it is written to the quote's row and events.

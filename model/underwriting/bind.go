@@ -51,14 +51,14 @@ func (s *Service) Bind(ctx context.Context, caller actor.Actor, in BindRequest) 
 		if err := read.lock(ctx, u.Tx, id); err != nil {
 			return err
 		}
-		if err := checkBindable(ctx, u.Tx, read.quote); err != nil {
+		if err := checkBindable(ctx, u.Tx, &read.quote.QuoteRow); err != nil {
 			return err
 		}
 		row, err := insertPolicy(ctx, u, &read, in)
 		if err != nil {
 			return err
 		}
-		if policy, err = recordBind(u.Tx, read.quote, row); err != nil {
+		if policy, err = recordBind(u.Tx, &read.quote.QuoteRow, row); err != nil {
 			return err
 		}
 		return u.StoreResponse(store.StatusCreated, policy.ID, policy)
@@ -68,18 +68,16 @@ func (s *Service) Bind(ctx context.Context, caller actor.Actor, in BindRequest) 
 
 // bindRead is what a bind reads before it writes.
 type bindRead struct {
-	row       *quoting.BindableQuote
-	quote     *quoting.QuoteRow // in row
-	locked    bool              // the quote
+	quote     *quoting.BindableQuote
+	locked    bool // the quote
 	moratoria []capacity.MoratoriumRow
 	limited   bool // there is a capacity for the product
 }
 
 // queue queues the reads, which are sent with the beginning of the transaction.
 func (r *bindRead) queue(tx *store.Tx, id uuid.UUID) {
-	r.row = new(quoting.BindableQuote)
-	r.quote = &r.row.QuoteRow
-	tx.QueueLock(r.row, id, &r.locked)
+	r.quote = new(quoting.BindableQuote)
+	tx.QueueLock(r.quote, id, &r.locked)
 	capacity.QueueMoratoria(tx, &r.moratoria)
 	capacity.QueueIsLimited(tx, id, &r.limited)
 }
@@ -90,7 +88,7 @@ func (r *bindRead) lock(ctx context.Context, tx *store.Tx, id uuid.UUID) error {
 	if r.locked {
 		return nil
 	}
-	if err := tx.LockRow(ctx, r.row, id, store.ResourceQuote); err != nil {
+	if err := tx.LockRow(ctx, r.quote, id, store.ResourceQuote); err != nil {
 		return err
 	}
 	r.queue(tx, id)
@@ -135,7 +133,7 @@ func checkPriceToday(ctx context.Context, tx *store.Tx, quote *quoting.QuoteRow)
 
 // insertPolicy queues the insert of a quote's policy, after the rules that may forbid it.
 func insertPolicy(ctx context.Context, u store.BindTx, read *bindRead, in BindRequest) (*PolicyRow, error) {
-	quote := read.quote
+	quote := &read.quote.QuoteRow
 	row := &PolicyRow{
 		RowHeader:     u.NewHeader(quote.Partner),
 		PartnerFields: store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata},

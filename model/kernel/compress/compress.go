@@ -26,7 +26,8 @@ const dictionaryID = 1
 // frameStart is the first byte of each Zstandard frame.
 const frameStart = 0x28
 
-// maxLength bounds a decompressed text, in bytes, however many frames it has. The largest record is far smaller.
+// maxLength bounds a decompressed text, in bytes, however many frames it has. The largest
+// record is far smaller.
 const maxLength = 64 << 20
 
 // newEncoder returns the encoder, which is safe for concurrent use. The fastest level
