@@ -9,6 +9,7 @@ import (
 	"sync/atomic"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/uptrace/bun"
 
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/compress"
@@ -171,6 +172,14 @@ func (r *QuoteRow) AfterScanRow(context.Context) error { return r.Unpack() }
 // decoded from the offer.
 type BindableQuote struct {
 	QuoteRow `bun:",extend"`
+
+	Limited bool `bun:",scanonly"` // there is a capacity for its product and currency
+}
+
+// SelectColumns is called by store.Tx.LockRow and QueueLock.
+func (r *BindableQuote) SelectColumns(q *bun.SelectQuery) *bun.SelectQuery {
+	return q.ColumnExpr("?TableColumns").
+		ColumnExpr("exists (select from capacities c where c.product = ?TableAlias.product and c.currency = ?TableAlias.currency) as limited")
 }
 
 // Unpack implements rowscan.Packed.

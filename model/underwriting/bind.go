@@ -71,7 +71,6 @@ type bindRead struct {
 	quote     *quoting.BindableQuote
 	locked    bool // the quote
 	moratoria []capacity.MoratoriumRow
-	limited   bool // there is a capacity for the product
 }
 
 // queue queues the reads, which are sent with the beginning of the transaction.
@@ -79,11 +78,10 @@ func (r *bindRead) queue(tx *store.Tx, id uuid.UUID) {
 	r.quote = new(quoting.BindableQuote)
 	tx.QueueLock(r.quote, id, &r.locked)
 	capacity.QueueMoratoria(tx, &r.moratoria)
-	capacity.QueueIsLimited(tx, id, &r.limited)
 }
 
 // lock waits for another transaction that holds the quote, and reads again afterwards: a
-// capacity may have been set meanwhile.
+// capacity or a moratorium may have been set meanwhile.
 func (r *bindRead) lock(ctx context.Context, tx *store.Tx, id uuid.UUID) error {
 	if r.locked {
 		return nil
@@ -157,7 +155,7 @@ func insertPolicy(ctx context.Context, u store.BindTx, read *bindRead, in BindRe
 		return nil, apperr.Fail(apperr.CodeMoratoriumActive, "No cover that starts before %s is sold at this place: %s", m.EndsAt.Format(time.RFC3339), m.Reason)
 	}
 	u.QueueInsert(row)
-	if !read.limited {
+	if !read.quote.Limited { // a bind needs no check
 		return row, nil
 	}
 	if err := u.LeaveGroup(); err != nil { // it waits for other binds

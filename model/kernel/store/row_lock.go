@@ -8,7 +8,6 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
-	"parapet/model/kernel/actor"
 	"parapet/model/kernel/rowscan"
 )
 
@@ -44,19 +43,23 @@ func (tx *Tx) QueueLock(row interface{ head() *RowHeader }, id uuid.UUID, locked
 	})
 }
 
+// lockStatement selects a row by its id ($1), if the actor may see it ($2 is its tenant).
 func (tx *Tx) lockStatement(row any, strength string) string {
 	return tx.Store.Statements.Get(row, strength+TenantPredicate(tx.Actor), func() string {
-		return restrictToID(tx.Actor, tx.NewSelect().Model(row)).For(strength).String()
+		q := tx.NewSelect().Model(row)
+		if derived, ok := row.(derivedColumns); ok {
+			q = derived.SelectColumns(q)
+		}
+		return q.Where("?TableAlias.id = $1").Where(TenantPredicate(tx.Actor)).For(strength).String()
 	})
+}
+
+// derivedColumns is a row that is locked with more than the columns of its table.
+type derivedColumns interface {
+	SelectColumns(q *bun.SelectQuery) *bun.SelectQuery
 }
 
 // LockBatch locks a batch of at most size rows, skipping rows that others have locked.
 func LockBatch(q *bun.SelectQuery, size int) *bun.SelectQuery {
 	return q.Limit(int64(size)).For("NO KEY UPDATE SKIP LOCKED")
-}
-
-// restrictToID selects a row by its id ($1), if the actor may see it ($2 is its
-// tenant).
-func restrictToID(a actor.Actor, q *bun.SelectQuery) *bun.SelectQuery {
-	return q.Where("?TableAlias.id = $1").Where(TenantPredicate(a))
 }

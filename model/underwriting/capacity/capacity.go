@@ -7,7 +7,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
 
@@ -155,13 +154,6 @@ type Use struct {
 	Product            string
 	Limit              money.Money
 	Footprint, Station *string // one of them, as the policy's row has it
-}
-
-// QueueIsLimited queues a query for whether there is any capacity for a quote's product
-// and currency. Without one a bind needs no check.
-func QueueIsLimited(tx *store.Tx, quote uuid.UUID, limited *bool) {
-	tx.Batch.Queue("select exists (select from quotes q join capacities ca on ca.product = q.product and ca.currency = q.currency where q.id = $1)", quote).
-		QueryRow(func(row pgx.Row) error { return row.Scan(limited) })
 }
 
 // QueueCapacityCheck rejects the policy that is being inserted if it exceeds the
