@@ -118,9 +118,10 @@ func (s *storm) pay(b *testing.B, decide time.Duration) {
 // quoteDuringStorm asks for quotes before and during a storm.
 func (s *storm) quoteDuringStorm(b *testing.B) {
 	s.restart(b) // without the memory of the storm before
+	s.tidyUp(b)
 	callers := startQuoteCallers(b, s)
-	s.wait(b, "quotes", func() (bool, int) { return callers.count() >= quietQuotes, callers.count() })
-	quiet := callers.take()
+	callers.takeNext(b, s, firstQuotes)
+	quiet := callers.takeNext(b, s, quietQuotes)
 	began := s.observe(b, 3)
 	s.waitUntilDecided(b, 3, *stormHits)
 	decided := time.Since(began)

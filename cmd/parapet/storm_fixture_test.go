@@ -109,6 +109,15 @@ func (s *storm) restart(b *testing.B) {
 	s.process = s.startProcess(s.group, "rehearsal")
 }
 
+// tidyUp does what a storm leaves to Postgres: it vacuums rows and writes pages.
+func (s *storm) tidyUp(b *testing.B) {
+	b.Helper()
+	for _, statement := range []string{"vacuum (analyze)", "checkpoint"} {
+		_, err := s.DB.Pool.Exec(b.Context(), statement)
+		require.NoError(b, err)
+	}
+}
+
 func (p *serverProcess) pid() int { return p.command.Process.Pid }
 
 // decideHeld runs the earthquake of a city in a held process, and

@@ -11,7 +11,8 @@ import (
 )
 
 const (
-	quietQuotes   = 600                   // before the storm
+	firstQuotes   = 500                   // not measured: they fill the caches of the process
+	quietQuotes   = 3000                  // before the storm
 	quoteCallers  = 4                     // connections
 	quoteInterval = 40 * time.Millisecond // between two quotes of a connection
 )
@@ -71,6 +72,13 @@ func (l *quoteLoad) count() int {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return len(l.latencies)
+}
+
+// takeNext waits for n quotes and returns the latencies since the last call.
+func (l *quoteLoad) takeNext(b *testing.B, s *storm, n int) []time.Duration {
+	b.Helper()
+	s.wait(b, "quotes", func() (bool, int) { return l.count() >= n, l.count() })
+	return l.take()
 }
 
 // take returns the latencies since the last call.
