@@ -18,13 +18,12 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"parapet/internal/meter"
-	"parapet/model/claims/adjudication"
 	"parapet/model/modeltest"
 )
 
 const (
 	stagedWorkers = 2
-	stagedSlice   = adjudication.MatchBatchSize
+	stagedSlice   = 1000 // policies of a transaction; fewer make it slower
 )
 
 // stagedTable is a table that deciding writes, and the query of the rows that it wrote for

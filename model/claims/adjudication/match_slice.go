@@ -37,8 +37,9 @@ type SliceRow struct {
 }
 
 // MatchBatchSize is how many policies one transaction decides: large enough for few
-// statements, small enough for short locks.
-const MatchBatchSize = 1000
+// statements, small enough for short locks, and for requests, whose commits wait while the
+// log of a slice is written (make bench/storm, BenchmarkStorm/Pay/Quotes).
+const MatchBatchSize = 400
 
 // DecideSlices decides slices of any occurrences until none is due. Worker distinguishes
 // the jobs that may run at the same time: a queue holds one unfinished job for each.
