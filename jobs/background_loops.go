@@ -39,7 +39,7 @@ func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence fu
 	wait := maxIdleInterval
 	r.running.Go(func() {
 		r.repeatPass(ctx, "relay", r.service.EventsCommitted(), func(ctx context.Context) (time.Duration, error) {
-			numbered, err := r.service.Events.Relay(ctx)
+			numbered, err := r.relay(ctx, wait)
 			wait = nextRelayInterval(wait, numbered)
 			return wait, err
 		})
@@ -55,6 +55,19 @@ func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence fu
 	if r.sandbox != nil {
 		r.running.Go(func() { r.repeatPass(ctx, "sandbox", nil, r.sandbox.pass) })
 	}
+}
+
+// relayTurnWait is how long the relay waits for a turn of bulk work: events of small
+// changes wait with it.
+const relayTurnWait = time.Second
+
+// relay makes a pass of the relay. One that follows a full pass at once is bulk work.
+func (r *backgroundLoops) relay(ctx context.Context, waited time.Duration) (numbered int, err error) {
+	if waited == 0 {
+		leave := r.service.Bulk.EnterWithin(ctx, relayTurnWait)
+		defer leave()
+	}
+	return r.service.Events.Relay(ctx)
 }
 
 // nextRelayInterval returns how long the relay waits after a pass that numbered this many

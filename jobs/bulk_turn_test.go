@@ -2,11 +2,15 @@ package jobs
 
 import (
 	"testing"
+	"time"
 
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
 
 	"parapet/jobs/rail"
+	"parapet/jobs/rail/httprail"
+	"parapet/model/kernel/pacing"
+	"parapet/model/modeltest"
 	"parapet/model/payouts"
 )
 
@@ -38,6 +42,62 @@ func TestBatchWaitsForItsTurn(t *testing.T) {
 	giveBack()
 	require.NoError(t, s.runReleaseBatch(files))
 	require.Equal(t, []string{"released"}, s.statusesOf(fleet))
+}
+
+func TestAnswersOfAGroupAreRecordedInATurn(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	b, _ := s.openGroupBank(2, 2)
+	s.OccupyBulkWork()()
+	blocked, ended := make(chan modeltest.BlockingTx, 1), make(chan error, 1)
+	b.OnGroup(0, func(*httprail.TransferGroup) { blocked <- s.BlockPayouts() })
+	go func() { ended <- s.runReleaseBatch(b.newRail()) }()
+	recording := <-blocked
+	recording.AwaitWaiter()
+	_, err := s.Service.Bulk.Enter(t.Context())
+	require.ErrorIs(t, err, pacing.ErrBusy)
+	recording.Release()
+	require.NoError(t, <-ended)
+}
+
+func TestAnswersOfAGroupAreRecordedWithoutATurn(t *testing.T) {
+	t.Parallel()
+	s := newFixture(t)
+	b, fleet := s.openGroupBank(2, 2)
+	b.OnGroup(0, func(*httprail.TransferGroup) { s.OccupyBulkWork() })
+	_ = s.runReleaseBatch(b.newRail()) // it waits for a turn to look for the next group
+	require.Equal(t, []string{"released", "released"}, s.statusesOf(fleet))
+}
+
+// TestRelayOfManyEventsTakesATurn numbers events while a turn is free, and while none is.
+func TestRelayOfManyEventsTakesATurn(t *testing.T) {
+	t.Parallel()
+	for name, waited := range map[string]time.Duration{"after a full pass": 0, "after another": busyInterval} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newFixture(t)
+			loops := &backgroundLoops{service: s.Service}
+			s.QuoteAndBind("quake-circle", nil)
+			require.Positive(t, modeltest.Must(loops.relay(t.Context(), busyInterval)), "so that the next pass begins at once")
+			s.OccupyBulkWork()()
+			s.QuoteAndBind("quake-circle", nil)
+			relay, numbered := s.BlockRelay(), make(chan int, 1)
+			go func() { numbered <- modeltest.Must(loops.relay(t.Context(), waited)) }()
+			relay.AwaitWaiter()
+			leave, err := s.Service.Bulk.Enter(t.Context())
+			if waited == 0 {
+				require.ErrorIs(t, err, pacing.ErrBusy)
+			} else {
+				require.NoError(t, err)
+				leave()
+			}
+			relay.Release()
+			require.Positive(t, <-numbered)
+			s.QuoteAndBind("quake-circle", nil)
+			s.OccupyBulkWork()
+			require.Positive(t, modeltest.Must(loops.relay(t.Context(), waited)), "it begins without a turn")
+		})
+	}
 }
 
 // requireWaits checks that a job releases no payout while all turns are taken.

@@ -34,7 +34,9 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	w.reachStep(stepLeased)
 	answers := w.callGroup(ctx, to, group.Orders, intended)
 	w.reachStep(stepAnswered)
+	leave := w.service.Bulk.EnterWithin(ctx, answerTurnWait)
 	ended, err := w.service.Releases.EndReleaseGroup(ctx, to.Name(), group.Orders, answers)
+	leave()
 	for i, end := range ended {
 		reportMismatch(ctx, w.log, to, group.Orders[i], end)
 	}
@@ -63,9 +65,12 @@ func (w *releasePayout) beginGroup(ctx context.Context, to rail.GroupRail, size 
 	return group, intended, err
 }
 
-// groupTime is the time that a group may take: the call, and the transactions before and
-// after it.
-const groupTime = railTimeout + saveTimeout
+// groupTime is the time that a group may take: the call, the transactions before and after
+// it, and the wait for a turn between.
+const groupTime = railTimeout + answerTurnWait + saveTimeout
+
+// answerTurnWait is how long the answers of a group wait for a turn of bulk work.
+const answerTurnWait = 2 * time.Second
 
 // hasTimeForGroup reports whether a job may begin another group before its deadline. An
 // answer that arrives after the deadline is not recorded, and its payouts stay in doubt.

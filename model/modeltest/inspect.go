@@ -84,6 +84,18 @@ func (b *Bundle) BlockQuotes() BlockingTx {
 	return b.block("select id from quotes for no key update")
 }
 
+// BlockPayouts makes transactions that change a payout wait until Release.
+func (b *Bundle) BlockPayouts() BlockingTx {
+	b.t.Helper()
+	return b.block("select id from payouts for no key update")
+}
+
+// BlockRelay makes the relay wait, in the middle of its transaction, until Release.
+func (b *Bundle) BlockRelay() BlockingTx {
+	b.t.Helper()
+	return b.block("lock table event_relay in access exclusive mode")
+}
+
 func (b *Bundle) block(statement string, args ...any) BlockingTx {
 	b.t.Helper()
 	tx, err := b.DB.Pool.Begin(b.ctx)

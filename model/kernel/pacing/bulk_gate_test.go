@@ -4,6 +4,7 @@ import (
 	"context"
 	"runtime"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -107,4 +108,27 @@ func TestCancelledBulkWorkDoesNotBegin(t *testing.T) {
 	require.Equal(t, shared, turnsOf(t, gate, shared+1))
 	_, err = gate.Enter(ctx)
 	require.ErrorIs(t, err, context.Canceled, "while all turns are taken")
+}
+
+func TestBulkWorkForWhichOthersWaitBeginsInTime(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := &pacing.BulkGate{}
+		for range 3 {
+			gate.CountRequest()
+		}
+		began := time.Now()
+		require.Equal(t, shared-1, turnsOf(t, gate, shared-1))
+		leave := gate.EnterWithin(t.Context(), time.Second)
+		require.Zero(t, time.Since(began), "a turn was free")
+		gate.EnterWithin(t.Context(), time.Second)()
+		require.Equal(t, time.Second, time.Since(began), "no turn was free")
+		for range 3 {
+			gate.CountRequest()
+		}
+		_, err := gate.Enter(t.Context())
+		require.ErrorIs(t, err, pacing.ErrBusy, "it began without a turn, and gave none back")
+		leave()
+		require.Equal(t, 1, turnsOf(t, gate, 1))
+	})
 }
