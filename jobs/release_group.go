@@ -35,8 +35,8 @@ func (w *releasePayout) releaseGroup(ctx context.Context, to rail.GroupRail, siz
 	answers := w.callGroup(ctx, to, group.Orders, intended)
 	w.reachStep(stepAnswered)
 	leave := w.service.Bulk.EnterWithin(ctx, answerTurnWait)
+	defer leave()
 	ended, err := w.service.Releases.EndReleaseGroup(ctx, to.Name(), group.Orders, answers)
-	leave()
 	for i, end := range ended {
 		reportMismatch(ctx, w.log, to, group.Orders[i], end)
 	}
