@@ -6,7 +6,7 @@
 export GOFLAGS := -trimpath -buildvcs=false
 
 # Vetting is left to lint, which does it once for all packages.
-GO_TEST := go test -timeout=15m -vet=off
+GO_TEST := go test -timeout=25m -vet=off
 # Aliases are resolved: the generator takes one of several names of a type at random.
 GQLGEN := GODEBUG=gotypesalias=0 go tool gqlgen generate
 LINT    := go tool -modfile=internal/tools/go.mod golangci-lint
