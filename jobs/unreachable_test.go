@@ -272,7 +272,7 @@ func TestQueueStaysShortWhileTheRailIsAway(t *testing.T) {
 		require.NoError(t, s.Service.Operations.SweepDue(t.Context(), "pending_payouts"))
 		require.LessOrEqual(t, requeued(), payouts)
 	}
-	// A job that asks for its successor exists beside it for a moment.
+	// A job and the successor that it asks for are both open for a moment.
 	s.requireEventually(func() bool { return requeued() == payouts }, "each payout was requeued")
 	require.LessOrEqual(t, s.countRows("river.river_job where kind = 'release_payout' and finalized_at is null"), 2*payouts)
 	b.listenAgain()
