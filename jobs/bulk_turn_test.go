@@ -50,7 +50,7 @@ func TestAnswersOfAGroupAreRecordedInATurn(t *testing.T) {
 	b, _ := s.openGroupBank(2, 2)
 	s.OccupyBulkWork()()
 	blocked, ended := make(chan modeltest.BlockingTx, 1), make(chan error, 1)
-	b.OnGroup(0, func(*httprail.TransferGroup) { blocked <- s.BlockPayouts() })
+	b.OnGroup(0, func(*httprail.TransferGroup) { blocked <- s.BlockRows("payouts") })
 	go func() { ended <- s.runReleaseBatch(b.newRail()) }()
 	recording := <-blocked
 	recording.AwaitWaiter()

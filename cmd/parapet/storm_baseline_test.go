@@ -23,7 +23,7 @@ import (
 
 const (
 	stagedWorkers = 2
-	stagedSlice   = 1000 // policies of a transaction; fewer make it slower
+	stagedSlice   = 1000 // policies of a transaction
 )
 
 // stagedTable is a table that deciding writes, and the query of the rows that it wrote for

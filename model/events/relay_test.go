@@ -201,12 +201,9 @@ func TestTransactionBegunDuringRelayReadIsSequenced(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	ctx := t.Context()
-	hold, err := b.DB.Pool.Begin(ctx)
-	require.NoError(t, err)
 	many(t, b, 1)
 	require.Equal(t, 1, modeltest.Must(b.Service.Events.Relay(ctx))) // so that the next pass skips its first check
-	_, err = hold.Exec(ctx, "lock table event_relay in access exclusive mode")
-	require.NoError(t, err)
+	relay := b.BlockRelay()
 	first := make(chan int, 1)
 	go func() {
 		n, err := b.Service.Events.Relay(ctx)
@@ -215,17 +212,13 @@ func TestTransactionBegunDuringRelayReadIsSequenced(t *testing.T) {
 		}
 		first <- n
 	}()
-	require.Eventually(t, func() bool {
-		var waits bool
-		require.NoError(t, b.DB.Pool.QueryRow(ctx, "select exists (select from pg_locks where relation = 'event_relay'::regclass and not granted)").Scan(&waits))
-		return waits
-	}, 30*time.Second, 10*time.Millisecond, "the relay began, and is about to read")
+	relay.AwaitWaiter() // the pass began, and is about to read
 	late, err := b.DB.Pool.Begin(ctx)
 	require.NoError(t, err)
 	_, err = late.Exec(ctx, someEvents, 1)
 	require.NoError(t, err)
 	many(t, b, 1)
-	require.NoError(t, hold.Commit(ctx))
+	relay.Release()
 	require.Equal(t, 1, <-first)
 	for range 3 {
 		many(t, b, 1)

@@ -72,22 +72,11 @@ func (b *Bundle) BlockOccurrence(event string) BlockingTx {
 	return b.block("select id from occurrences where source_event_id = $1 for no key update", event)
 }
 
-// BlockPolicies makes transactions that decide about a policy wait until Release.
-func (b *Bundle) BlockPolicies() BlockingTx {
+// BlockRows makes transactions that change a row of a table wait until Release: a decision
+// about a policy, a bind of a quote, an answer about a payout.
+func (b *Bundle) BlockRows(table string) BlockingTx {
 	b.t.Helper()
-	return b.block("select id from policies for no key update")
-}
-
-// BlockQuotes makes transactions that bind a quote wait until Release.
-func (b *Bundle) BlockQuotes() BlockingTx {
-	b.t.Helper()
-	return b.block("select id from quotes for no key update")
-}
-
-// BlockPayouts makes transactions that change a payout wait until Release.
-func (b *Bundle) BlockPayouts() BlockingTx {
-	b.t.Helper()
-	return b.block("select id from payouts for no key update")
+	return b.block("select id from " + table + " for no key update")
 }
 
 // BlockRelay makes the relay wait, in the middle of its transaction, until Release.

@@ -447,7 +447,7 @@ func TestRetractionOfDayWaitsForDecisionThatReadIt(t *testing.T) {
 	job, ok := b.TakeJob().(occurrence.EvaluateOccurrences)
 	require.True(t, ok)
 	ctx := context.WithoutCancel(t.Context())
-	deciding := b.BlockPolicies() // a decision that has read the day waits for the policy
+	deciding := b.BlockRows("policies") // a decision that has read the day waits for the policy
 	decided, retracted := make(chan error, 1), make(chan error, 1)
 	go func() { decided <- b.Service.Adjudication.Evaluate(ctx, job) }()
 	deciding.AwaitWaiter()

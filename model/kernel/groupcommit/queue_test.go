@@ -160,7 +160,7 @@ func TestTurnEndsOnceBeforeItsGroup(t *testing.T) {
 		run(ctx, group, endTurn)
 	}
 	blocked := r.call(t.Context(), t, 0)
-	require.NoError(t, r.Do(t.Context(), 1), "it runs beside the group whose turn has ended")
+	require.NoError(t, r.Do(t.Context(), 1), "it runs while the group whose turn has ended still runs")
 	close(r.release)
 	require.NoError(t, <-blocked)
 	require.Equal(t, [][]int{{0}, {1}}, r.groups)

@@ -33,7 +33,7 @@ func TestErasureAndBindOfOneQuoteWaitForEachOther(t *testing.T) {
 			if bindFirst {
 				both = []func(){bind, erase}
 			}
-			quotes := b.BlockQuotes()
+			quotes := b.BlockRows("quotes")
 			for i, run := range both {
 				go run()
 				quotes.AwaitWaiters(i + 1)

@@ -105,7 +105,7 @@ func TestBindSeesACapacitySetWhileItWaitedForItsQuote(t *testing.T) {
 	b := modeltest.New(t)
 	bindAfter := func(change func()) error {
 		quote := b.Quote("quake-circle", nil)
-		holder := b.BlockQuotes()
+		holder := b.BlockRows("quotes")
 		bound := make(chan error, 1)
 		go func() {
 			_, err := b.Service.Policies.Bind(t.Context(), b.Acme, underwriting.BindRequest{QuoteID: quote.ID})
