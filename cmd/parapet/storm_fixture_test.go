@@ -59,7 +59,6 @@ func syncFiles(b *testing.B) {
 type storm struct {
 	*processGroup
 
-	group   *testing.B // the process lives as long as these parts of the benchmark
 	process *serverProcess
 }
 
@@ -99,7 +98,7 @@ func (s *stormServer) prepareStorm(b *testing.B, book string) *storm {
 		select relname, now(), now(), 0 from pg_class where relkind = 'v' and relname like 'inv\_%'
 		on conflict (name) do update set checked_at = now(), last_full_check_at = now()`)
 	require.NoError(b, err)
-	return &storm{group: b, processGroup: newProcessGroupOn(b, bundle, "PARAPET_RAIL_BATCH=500", "PARAPET_CONNECTIONS=20",
+	return &storm{processGroup: newProcessGroupOn(b, bundle, "PARAPET_RAIL_BATCH=500", "PARAPET_CONNECTIONS=20",
 		"PARAPET_LOOPBACK_TARGETS=true", "PARAPET_REHEARSAL=true")}
 }
 
@@ -111,14 +110,8 @@ func (s *storm) stop(b *testing.B) {
 	s.process.killNow()
 }
 
-// restart replaces the process by another one.
-func (s *storm) restart(b *testing.B) {
-	b.Helper()
-	s.stop(b)
-	s.process = s.startProcess(s.group, "rehearsal")
-}
-
-// tidyUp does what a storm leaves to Postgres: it vacuums rows and writes pages.
+// tidyUp does what Postgres would do soon in a book that was copied: it vacuums rows and
+// writes pages.
 func (s *storm) tidyUp(b *testing.B) {
 	b.Helper()
 	for _, statement := range []string{"vacuum (analyze)", "checkpoint"} {
