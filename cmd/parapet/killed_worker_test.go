@@ -104,27 +104,39 @@ func TestPayoutsOfAKilledWorkerAreReleased(t *testing.T) {
 func (d *workerKiller) killWhilePaying(t *testing.T, n int) (begun []uuid.UUID, killed time.Time) {
 	t.Helper()
 	for len(begun) == 0 {
+		require.NotEmpty(t, d.policies, "each kill came after the payouts were final")
 		d.recordAccounts(t, min(n, len(d.policies)))
-		place := d.waitForPayingProcess(t)
+		place := 0
+		require.Eventually(t, func() bool {
+			place = slices.IndexFunc(d.running, func(p *serverProcess) bool { return len(d.begunBy(t, p)) > 0 })
+			return place >= 0
+		}, time.Minute, 5*time.Millisecond, "a process has begun a payout")
 		p := d.running[place]
 		p.killNow()
 		killed = time.Now()
-		rows, err := d.DB.Pool.Query(t.Context(), `select args ->> 'id' from river.river_job
-			where kind = 'release_payout' and state = 'running' and position(attempted_by[array_upper(attempted_by, 1)] in $1) > 0`, p.log.String())
-		require.NoError(t, err)
-		ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		require.NoError(t, err)
-		for _, text := range ids {
-			id, err := typeid.FromString(text)
-			require.NoError(t, err)
-			payout := uuid.UUID(id.UUIDBytes())
-			if d.countRows(t, "payouts where id = $1 and status = 'releasing'", payout) == 1 {
-				begun = append(begun, payout)
-			}
-		}
+		begun = d.begunBy(t, p)
 		d.running[place] = d.startProcess(t, "rehearsal")
 	}
 	return begun, killed
+}
+
+// begunBy returns the payouts that a process has begun to release and not ended.
+func (d *workerKiller) begunBy(t *testing.T, p *serverProcess) (begun []uuid.UUID) {
+	t.Helper()
+	rows, err := d.DB.Pool.Query(t.Context(), `select args ->> 'id' from river.river_job
+		where kind = 'release_payout' and state = 'running' and position(attempted_by[array_upper(attempted_by, 1)] in $1) > 0`, p.log.String())
+	require.NoError(t, err)
+	ids, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	for _, text := range ids {
+		id, err := typeid.FromString(text)
+		require.NoError(t, err)
+		payout := uuid.UUID(id.UUIDBytes())
+		if d.countRows(t, "payouts where id = $1 and status = 'releasing'", payout) == 1 {
+			begun = append(begun, payout)
+		}
+	}
+	return begun
 }
 
 // waitForLeader waits until a running process is River's leader.

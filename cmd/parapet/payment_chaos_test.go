@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/devpg"
@@ -211,7 +212,25 @@ func (c *paymentChaos) advanceUntilFinal(t *testing.T) {
 			return
 		}
 	}
+	if c.countRows(t, open) > 0 {
+		c.logState(t, open)
+	}
 	require.Zero(t, c.countRows(t, open), "payouts that are neither final nor in a doubt that ends")
+}
+
+// logState logs what the processes logged, and the rows that show why payouts are open.
+func (c *paymentChaos) logState(t *testing.T, open string) {
+	t.Helper()
+	for _, p := range c.running {
+		t.Logf("a process logged:\n%s", p.log)
+	}
+	for _, table := range []string{open, "payout_methods", "payout_attempts", "reconciliation_exceptions", "database_restores", "river.river_job where finalized_at is null"} {
+		rows, err := c.DB.Pool.Query(t.Context(), "select row_to_json(r)::text from (select * from "+table+") as r")
+		require.NoError(t, err)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		t.Logf("%s:\n%s", table, strings.Join(lines, "\n"))
+	}
 }
 
 // becomesTrue reports whether the condition becomes true within half a minute.
