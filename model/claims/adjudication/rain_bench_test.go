@@ -9,7 +9,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -41,14 +40,6 @@ func manyAtOneStation(b *testing.B, policies int) (*modeltest.Bundle, *wire.Poli
 	return m, policy, modeltest.FirstWholeDay(policy.EffectiveAt)
 }
 
-// evaluateAll runs matching for the last observations.
-func evaluateAll(b *testing.B, m *modeltest.Bundle) {
-	b.Helper()
-	for job := m.TakeJobIfAny(); job != nil; job = m.TakeJobIfAny() {
-		require.NoError(b, m.Service.Adjudication.Evaluate(b.Context(), job.(occurrence.EvaluateOccurrences)))
-	}
-}
-
 // BenchmarkEvaluateRain records and matches one more reading of a wet spell at a station
 // with many policies. The reading cannot pay any policy, and no policy is read: the work
 // grows with the days and not with the policies. Every spell has twenty days before the
@@ -65,12 +56,12 @@ func BenchmarkEvaluateRain(b *testing.B) {
 			m, policy, first := manyAtOneStation(b, policies)
 			for i := range spells {
 				m.Observe(modeltest.StationDays(policy, first.AddDate(0, 0, 30*i), slices.Repeat([]string{"2"}, wet)...)...)
-				evaluateAll(b, m)
+				m.RunJobs()
 			}
 			for i := 0; b.Loop(); i++ {
 				day := 30*(i%spells) + i/spells%wet
 				m.Observe(modeltest.StationDays(policy, first.AddDate(0, 0, day), fmt.Sprintf("3.%d", i%10))...)
-				evaluateAll(b, m)
+				m.RunJobs()
 			}
 		})
 	}
@@ -91,10 +82,10 @@ func BenchmarkEndOfSpell(b *testing.B) {
 			b.StopTimer()
 			begins := first.AddDate(0, 0, 8+30*spells)
 			m.Observe(modeltest.StationDays(policy, begins, "70", "62")...)
-			evaluateAll(b, m)
+			m.RunJobs()
 			b.StartTimer()
 			m.Observe(modeltest.StationDays(policy, begins.AddDate(0, 0, 2), "0", "0", "0")...)
-			evaluateAll(b, m)
+			m.RunJobs()
 		}
 		b.ReportMetric(float64(b.Elapsed().Microseconds())/float64(spells*policies), "us/policy")
 		claims := 0
