@@ -179,17 +179,16 @@ func (c *benchFixture) waitUntilSettled(b testing.TB) {
 	}
 }
 
-// warmUpCount is the greatest number of requests that a side gets before the rounds. They
+// warmUpCount is the number of requests that a side gets before the rounds. They
 // fill the tables: of an almost empty table the planner cannot know which index is the
 // shortest way to a row, and both sides would keep a bad plan until autovacuum analyzes it.
 const warmUpCount = 2000
 
 func (c *benchFixture) warmUp(b *testing.B, ours, theirs *benchSide, asked requestBuilder) {
 	b.Helper()
-	n := max(callerCount, min(b.N, warmUpCount))
-	warm := asked(b, 2*n)
-	ours.runRequests(b, c.token, warm[:n])
-	theirs.runRequests(b, c.token, warm[n:])
+	warm := asked(b, 2*warmUpCount)
+	ours.runRequests(b, c.token, warm[:warmUpCount])
+	theirs.runRequests(b, c.token, warm[warmUpCount:])
 	ours.rounds, theirs.rounds = nil, nil
 	_, err := c.bare.db.Exec(b.Context(), "analyze")
 	require.NoError(b, err)
@@ -222,11 +221,16 @@ func recordID(b testing.TB, record []byte) string {
 // roundCount is odd, so that the median is the value of one round.
 const roundCount = 9
 
-// compareSides runs both sides over b.N requests each and reports how they compare.
+// leastRound is the least number of requests of a round: a checkpoint or another process of
+// the machine decides the ratio of a round of thirty.
+const leastRound = 300
+
+// compareSides runs both sides over b.N requests each, or more, and reports how they
+// compare.
 func (c *benchFixture) compareSides(asked requestBuilder) func(*testing.B) {
 	return func(b *testing.B) {
 		ours, theirs := newBenchSide(b, c.bare.db, c.address), newBenchSide(b, c.bare.db, c.baselineAddress)
-		each := (b.N + roundCount - 1) / roundCount
+		each := max(leastRound, (b.N+roundCount-1)/roundCount)
 		c.warmUp(b, ours, theirs, asked)
 		all := asked(b, 2*roundCount*each)
 		b.ResetTimer()
