@@ -22,19 +22,18 @@ import (
 // numbers nothing meanwhile.
 func (s *fixture) behind(n int) {
 	s.t.Helper()
-	tx, err := s.pool.Begin(s.t.Context())
-	require.NoError(s.t, err)
-	defer func() { _ = tx.Rollback(context.WithoutCancel(s.t.Context())) }()
-	_, err = tx.Exec(s.t.Context(), "lock table event_sequence in share row exclusive mode")
-	require.NoError(s.t, err)
-	_, err = tx.Exec(s.t.Context(), `with last as (select coalesce(max(sequence), 0) as sequence from event_sequence where partner = 'acme'),
-		e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
-			select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), convert_to('{"object":{"note":"' || repeat('x', 200) || '"}}', 'utf8')
-			from generate_series(1, $1) returning id)
-		insert into event_sequence (partner, sequence, event_id, hash, type)
-			select 'acme', (select sequence from last) + row_number() over (), id, sha256(id::text::bytea), 'quote.created' from e`, n)
-	require.NoError(s.t, err)
-	require.NoError(s.t, tx.Commit(s.t.Context()))
+	require.NoError(s.t, pgx.BeginFunc(s.t.Context(), s.pool, func(tx pgx.Tx) error {
+		if _, err := tx.Exec(s.t.Context(), "lock table event_sequence in share row exclusive mode"); err != nil {
+			return err
+		}
+		_, err := tx.Exec(s.t.Context(), `with last as (select coalesce(max(sequence), 0) as sequence from event_sequence where partner = 'acme'),
+			e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
+				select gen_random_uuid(), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, now(), convert_to('{"object":{"note":"' || repeat('x', 200) || '"}}', 'utf8')
+				from generate_series(1, $1) returning id)
+			insert into event_sequence (partner, sequence, event_id, hash, type)
+				select 'acme', (select sequence from last) + row_number() over (), id, sha256(id::text::bytea), 'quote.created' from e`, n)
+		return err
+	}))
 	s.execSQL("analyze events, event_sequence")
 }
 

@@ -112,15 +112,10 @@ func BenchmarkDelivery(b *testing.B) {
 	}
 	for b.Loop() {
 	}
-	b.ReportMetric(middle(speeds), "deliveries/s")
-	b.ReportMetric(middle(bares), "bare/s")
-	b.ReportMetric(middle(ratios), "of-bare")
+	b.ReportMetric(meter.Median(speeds), "deliveries/s")
+	b.ReportMetric(meter.Median(bares), "bare/s")
+	b.ReportMetric(meter.Median(ratios), "of-bare")
 	total.Report(b, "", rounds*benchBacklog, "delivery") // with the receiver's
-}
-
-func middle(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
 }
 
 func bareLoop(b *testing.B) float64 {

@@ -112,16 +112,11 @@ func (s *benchSide) reportMetrics(b *testing.B, prefix string) {
 		mallocs = append(mallocs, float64(l.mallocs)/float64(l.requests))
 		latencies = append(latencies, l.latencies...)
 	}
-	b.ReportMetric(median(speeds), prefix+"req/s")
+	b.ReportMetric(meter.Median(speeds), prefix+"req/s")
 	b.ReportMetric(percentile(latencies, 50), prefix+"p50-ms")
 	b.ReportMetric(percentile(latencies, 99), prefix+"p99-ms")
-	b.ReportMetric(median(mallocs), prefix+"allocs/req")
+	b.ReportMetric(meter.Median(mallocs), prefix+"allocs/req")
 	total.Report(b, prefix, requests, "req")
-}
-
-func median(values []float64) float64 {
-	slices.Sort(values)
-	return values[len(values)/2]
 }
 
 // httpCaller is an HTTP/1.1 client with almost no cost of its own, so that the benchmark

@@ -14,6 +14,8 @@ import (
 
 	"github.com/go-json-experiment/json"
 	"github.com/stretchr/testify/require"
+
+	"parapet/internal/meter"
 )
 
 // BenchmarkREST measures the whole service (durable Postgres, real tokens, its
@@ -246,7 +248,7 @@ func (c *benchFixture) compareSides(asked requestBuilder) func(*testing.B) {
 		}
 		b.StopTimer()
 		b.ReportMetric(0, "ns/op") // the sum of both sides has no meaning
-		b.ReportMetric(median(slices.Collect(speedRatios(ours, theirs))), "ratio")
+		b.ReportMetric(meter.Median(slices.Collect(speedRatios(ours, theirs))), "ratio")
 		ours.reportMetrics(b, "")
 		theirs.reportMetrics(b, "bare-")
 	}

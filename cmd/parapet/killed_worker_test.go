@@ -3,7 +3,6 @@ package main
 import (
 	"flag"
 	"slices"
-	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -147,12 +146,6 @@ func (d *workerKiller) waitForLeader(t *testing.T) {
 		err := d.DB.Pool.QueryRow(t.Context(), "select leader_id from river.river_leader where expires_at > now()").Scan(&leader)
 		return err == nil && d.indexOfWorker(leader) >= 0
 	}, time.Minute, 50*time.Millisecond, "a process leads")
-}
-
-// indexOfWorker returns the index of the process with a worker's name; -1 if there is
-// none.
-func (d *workerKiller) indexOfWorker(worker string) int {
-	return slices.IndexFunc(d.running, func(p *serverProcess) bool { return strings.Contains(p.log.String(), `"worker":"`+worker+`"`) })
 }
 
 // killWorker makes a process work a job that waits for a lock, kills the process, starts

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -173,16 +174,19 @@ func (c *paymentChaos) waitForPayingProcess(t *testing.T) (place int) {
 			if rows.Scan(&worker) != nil {
 				return false
 			}
-			for i, p := range c.running {
-				if strings.Contains(p.log.String(), `"worker":"`+worker+`"`) {
-					place = i
-					return true
-				}
+			if place = c.indexOfWorker(worker); place >= 0 {
+				return true
 			}
 		}
 		return false
 	}, time.Minute, 5*time.Millisecond, "somebody pays")
 	return place
+}
+
+// indexOfWorker returns the index of the process with a worker's name; -1 if there is
+// none.
+func (c *paymentChaos) indexOfWorker(worker string) int {
+	return slices.IndexFunc(c.running, func(p *serverProcess) bool { return strings.Contains(p.log.String(), `"worker":"`+worker+`"`) })
 }
 
 // killPayingProcess kills a process while it pays, and starts another.
@@ -212,10 +216,11 @@ func (c *paymentChaos) advanceUntilFinal(t *testing.T) {
 			return
 		}
 	}
-	if c.countRows(t, open) > 0 {
+	left := c.countRows(t, open)
+	if left > 0 {
 		c.logState(t, open)
 	}
-	require.Zero(t, c.countRows(t, open), "payouts that are neither final nor in a doubt that ends")
+	require.Zero(t, left, "payouts that are neither final nor in a doubt that ends")
 }
 
 // logState logs what the processes logged, and the rows that show why payouts are open.

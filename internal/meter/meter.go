@@ -6,6 +6,7 @@ package meter
 
 import (
 	"context"
+	"slices"
 	"testing"
 	"time"
 
@@ -73,6 +74,12 @@ func (u Usage) Report(b *testing.B, prefix string, n int, kind string) {
 	b.ReportMetric(float64(u.CPU.Microseconds())/each, prefix+"CPU-µs/"+kind)
 	b.ReportMetric(float64(u.PostgresCPU.Microseconds())/each, prefix+"Postgres-CPU-µs/"+kind)
 	b.ReportMetric(float64(u.WAL)/each, prefix+"WAL-bytes/"+kind)
+}
+
+// Median returns the middle one of the values of rounds; the greater one of the two in the
+// middle if their number is even.
+func Median(values []float64) float64 {
+	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
 // PerSecond returns how many of n operations were done in a second.

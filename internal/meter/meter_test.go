@@ -55,3 +55,11 @@ func TestMeterReadsTheMemoryOfAProcess(t *testing.T) {
 	require.Greater(t, meter.PeakMemory(os.Getpid()), now/2, "the kernel updates both at different times")
 	require.Zero(t, meter.Memory(-1))
 }
+
+func TestMedianIsTheMiddleValueInOrder(t *testing.T) {
+	t.Parallel()
+	values := []float64{5, 1, 9, 2, 3}
+	require.InDelta(t, 3, meter.Median(values), 0)
+	require.InDelta(t, 5, meter.Median([]float64{5, 1, 9, 2}), 0)
+	require.Equal(t, []float64{5, 1, 9, 2, 3}, values, "they stay as they are")
+}

@@ -2,12 +2,12 @@ package portfolio_test
 
 import (
 	"fmt"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/internal/meter"
 	"parapet/model/hazard"
 	"parapet/model/insight/portfolio"
 	"parapet/model/insight/scenario"
@@ -57,10 +57,8 @@ func against(b *testing.B, ours, bare func()) {
 		us, them := timed(ours), timed(bare)
 		times, ratios = append(times, us*1000), append(ratios, us/them)
 	}
-	slices.Sort(times)
-	slices.Sort(ratios)
-	b.ReportMetric(times[len(times)/2], "ms-median")
-	b.ReportMetric(ratios[len(ratios)/2], "x-bare")
+	b.ReportMetric(meter.Median(times), "ms-median")
+	b.ReportMetric(meter.Median(ratios), "x-bare")
 }
 
 // BenchmarkPortfolio sums 100,000 policies. The bare code is one pass over the policies
