@@ -160,7 +160,8 @@ func (c *portfolioCopier) dropIndexes() {
 	c.t.Helper()
 	for _, name := range c.listTexts(c.book, `select i.indexrelid::regclass::text from pg_index i join pg_class t on t.oid = i.indrelid and t.relnamespace = 'public'::regnamespace
 		where t.relname = any($1) and not exists (select from pg_constraint k where k.conindid = i.indexrelid)`, c.tableNames()) {
-		c.indexes = append(c.indexes, c.listTexts(c.book, "select pg_get_indexdef($1::regclass)", name)...)
+		// The definition of an index of a partitioned table says ON ONLY: it leaves the partitions without one.
+		c.indexes = append(c.indexes, c.listTexts(c.book, "select replace(pg_get_indexdef($1::regclass), ' ON ONLY ', ' ON ')", name)...)
 		c.execSQL("drop index " + name)
 	}
 }
@@ -184,6 +185,7 @@ func (c *portfolioCopier) createIndexes() {
 		})
 	}
 	require.NoError(c.t, all.Wait())
+	require.Empty(c.t, c.listTexts(c.book, "select indexrelid::regclass::text from pg_index where not indisvalid"), "each partition has each index")
 }
 
 // copyAll writes all copies; each table has a connection of its own.
