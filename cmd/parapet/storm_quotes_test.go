@@ -12,7 +12,7 @@ import (
 
 const (
 	firstQuotes   = 500                   // not measured: they fill the caches of the process
-	quietQuotes   = 9000                  // before the storm: 90 s, with the work of every minute in it
+	quietQuotes   = 6500                  // before the storm: 65 s, with the work of every minute in it
 	quoteCallers  = 4                     // connections
 	quoteInterval = 40 * time.Millisecond // between two quotes of a connection
 )

@@ -14,6 +14,7 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"regexp"
 
 	"golang.org/x/perf/benchfmt"
 )
@@ -28,10 +29,10 @@ func main() {
 	before := readMachine()
 	text, failed := runCommand(ctx, os.Args[1:])
 	after := readMachine()
-	results, err := parseResults(bytes.NewReader(text))
+	benchmarks, err := parseResults(bytes.NewReader(text))
 	if err == nil {
 		_, _ = fmt.Fprintln(os.Stdout)
-		err = printTable(os.Stdout, results)
+		err = printTable(os.Stdout, benchmarks)
 		_, _ = fmt.Fprintln(os.Stdout, describeMachine(before, after))
 	}
 	if err := errors.Join(failed, err); err != nil {
@@ -49,14 +50,20 @@ func runCommand(ctx context.Context, command []string) ([]byte, error) {
 	return text.Bytes(), err
 }
 
-// result is the last result of a benchmark: its figures by unit.
-type result struct {
-	name    string
-	figures map[string]float64
+// result is a result of a benchmark: its figures by unit.
+type result map[string]float64
+
+// benchmark has the results of all rounds of a benchmark.
+type benchmark struct {
+	name   string
+	rounds []result
 }
 
+// roundNumber is what go test adds to the name of a benchmark that runs again.
+var roundNumber = regexp.MustCompile(`#\d+$`)
+
 // parseResults reads the results of benchmarks in the order of their first appearance.
-func parseResults(text io.Reader) (results []result, err error) {
+func parseResults(text io.Reader) (all []benchmark, err error) {
 	at := map[string]int{}
 	reader := benchfmt.NewReader(text, "benchmarks")
 	for reader.Scan() {
@@ -69,7 +76,8 @@ func parseResults(text io.Reader) (results []result, err error) {
 		if i := bytes.LastIndexByte([]byte(name), '-'); i > len(base) {
 			name = name[:i] // without the number of processors
 		}
-		figures := map[string]float64{}
+		name = roundNumber.ReplaceAllString(name, "")
+		figures := result{}
 		for _, value := range read.Values {
 			if value.OrigUnit != "" {
 				figures[value.OrigUnit] = value.OrigValue
@@ -82,10 +90,10 @@ func parseResults(text io.Reader) (results []result, err error) {
 		}
 		i, known := at[name]
 		if !known {
-			i = len(results)
-			at[name], results = i, append(results, result{name: name})
+			i = len(all)
+			at[name], all = i, append(all, benchmark{name: name})
 		}
-		results[i].figures = figures
+		all[i].rounds = append(all[i].rounds, figures)
 	}
-	return results, reader.Err()
+	return all, reader.Err()
 }

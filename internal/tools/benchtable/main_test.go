@@ -18,12 +18,12 @@ PASS
 
 func TestTableShowsRatiosCostsAndMisses(t *testing.T) {
 	t.Parallel()
-	results, err := parseResults(strings.NewReader(output))
+	benchmarks, err := parseResults(strings.NewReader(output))
 	if err != nil {
 		t.Fatal(err)
 	}
 	var table strings.Builder
-	if err := printTable(&table, results); err != nil {
+	if err := printTable(&table, benchmarks); err != nil {
 		t.Fatal(err)
 	}
 	lines := strings.Split(strings.TrimSpace(table.String()), "\n")
@@ -34,6 +34,25 @@ func TestTableShowsRatiosCostsAndMisses(t *testing.T) {
 		if got := strings.Join(strings.Fields(lines[i+1]), " "); got != want {
 			t.Errorf("row %d: %q, want %q", i+1, got, want)
 		}
+	}
+}
+
+// TestTableShowsTheMedianOfRounds has three rounds, of which the last is the middle one.
+func TestTableShowsTheMedianOfRounds(t *testing.T) {
+	t.Parallel()
+	benchmarks, err := parseResults(strings.NewReader(`BenchmarkStorm/Pay/Quotes-2         1  3.0 of-quiet  30 p99-ms  10 quiet-p99-ms
+BenchmarkStorm/Pay/Quotes#01-2      1  1.0 of-quiet  40 p99-ms  40 quiet-p99-ms
+BenchmarkStorm/Pay/Quotes#02-2      1  1.5 of-quiet  60 p99-ms  40 quiet-p99-ms
+`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var table strings.Builder
+	if err := printTable(&table, benchmarks); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := strings.Join(strings.Fields(table.String()), " "), "POST /quotes during a storm, p99 ms 60 40 1.5 ≤ 2 /60"; !strings.HasSuffix(got, want) {
+		t.Errorf("%q, want %q at its end", got, want)
 	}
 }
 

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -14,13 +15,14 @@ import (
 const pathWidth = 40
 
 // printTable prints a row for each path that was measured.
-func printTable(out io.Writer, results []result) error {
+func printTable(out io.Writer, benchmarks []benchmark) error {
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', tabwriter.AlignRight)
 	_, _ = fmt.Fprintf(table, "%-*s\tours\tbaseline\tratio\tasked\tp50/p99 ms\tCPU+Postgres µs\tWAL bytes\tallocs\tpeak MiB\t\n", pathWidth, "path")
 	for _, p := range paths {
-		for _, r := range results {
-			ours, measured := r.figures[p.ours]
-			if r.name != p.benchmark || !measured {
+		for _, b := range benchmarks {
+			r := p.median(b.rounds)
+			ours, measured := r[p.ours]
+			if b.name != p.benchmark || !measured {
 				continue
 			}
 			_, _ = fmt.Fprintf(table, "%-*s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t\n", pathWidth, p.name, format(ours), r.format(p.baseline), r.format(p.judged), p.verdict(r),
@@ -30,13 +32,18 @@ func printTable(out io.Writer, results []result) error {
 	return table.Flush()
 }
 
+// median returns the round with the middle of the judged figures; the greater one of the two
+// in the middle if their number is even.
+func (p path) median(rounds []result) result {
+	ordered := slices.SortedFunc(slices.Values(rounds), func(a, b result) int { return cmp.Compare(a[p.judgedUnit()], b[p.judgedUnit()]) })
+	return ordered[len(ordered)/2]
+}
+
+func (p path) judgedUnit() string { return cmp.Or(p.judged, p.ours) }
+
 // verdict says what is asked of a path, and whether it is missed.
 func (p path) verdict(r result) string {
-	judged := p.judged
-	if judged == "" {
-		judged = p.ours
-	}
-	figure, measured := r.figures[judged]
+	figure, measured := r[p.judgedUnit()]
 	switch missed := " MISSED"; {
 	case !measured:
 		return ""
@@ -58,9 +65,9 @@ func (r result) format(unit string) string {
 	if unit == "" {
 		return ""
 	}
-	for _, name := range slices.Sorted(maps.Keys(r.figures)) {
+	for _, name := range slices.Sorted(maps.Keys(r)) {
 		if name == unit || strings.HasSuffix(unit, "/") && strings.HasPrefix(name, unit) {
-			return format(r.figures[name])
+			return format(r[name])
 		}
 	}
 	return ""
