@@ -36,10 +36,11 @@ type backgroundLoops struct {
 
 func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence func(context.Context) (time.Duration, error)) {
 	ctx, r.cancel = context.WithCancel(ctx)
-	wait := maxIdleInterval
+	wait, numbered := maxIdleInterval, 0
 	r.running.Go(func() {
 		r.repeatPass(ctx, "relay", r.service.EventsCommitted(), func(ctx context.Context) (time.Duration, error) {
-			numbered, err := r.relay(ctx, wait)
+			var err error
+			numbered, err = r.relay(ctx, numbered)
 			wait = nextRelayInterval(wait, numbered)
 			return wait, err
 		})
@@ -61,9 +62,13 @@ func (r *backgroundLoops) startLoops(ctx context.Context, heartbeat, presence fu
 // changes wait with it.
 const relayTurnWait = time.Second
 
-// relay makes a pass of the relay. One that follows a full pass at once is bulk work.
-func (r *backgroundLoops) relay(ctx context.Context, waited time.Duration) (numbered int, err error) {
-	if waited == 0 {
+// bulkPass is how many events make a pass of the relay bulk work. A change has a few, so
+// only those of a large event, or of hundreds of changes, are as many.
+const bulkPass = events.RelayBatchSize / 10
+
+// relay makes a pass of the relay. One that follows a pass of many events is bulk work.
+func (r *backgroundLoops) relay(ctx context.Context, numberedBefore int) (numbered int, err error) {
+	if numberedBefore >= bulkPass {
 		leave := r.service.Bulk.EnterWithin(ctx, relayTurnWait)
 		defer leave()
 	}

@@ -2,7 +2,6 @@ package jobs
 
 import (
 	"testing"
-	"time"
 
 	"github.com/riverqueue/river"
 	"github.com/stretchr/testify/require"
@@ -72,20 +71,20 @@ func TestAnswersOfAGroupAreRecordedWithoutATurn(t *testing.T) {
 // TestRelayOfManyEventsTakesATurn numbers events while a turn is free, and while none is.
 func TestRelayOfManyEventsTakesATurn(t *testing.T) {
 	t.Parallel()
-	for name, waited := range map[string]time.Duration{"after a full pass": 0, "after another": busyInterval} {
+	for name, before := range map[string]int{"after a pass of many": bulkPass, "after one of fewer": bulkPass - 1} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			s := newFixture(t)
 			loops := &backgroundLoops{service: s.Service}
 			s.QuoteAndBind("quake-circle", nil)
-			require.Positive(t, modeltest.Must(loops.relay(t.Context(), busyInterval)), "so that the next pass begins at once")
+			require.Positive(t, modeltest.Must(loops.relay(t.Context(), 0)), "so that the next pass begins at once")
 			s.OccupyBulkWork()()
 			s.QuoteAndBind("quake-circle", nil)
 			relay, numbered := s.BlockRelay(), make(chan int, 1)
-			go func() { numbered <- modeltest.Must(loops.relay(t.Context(), waited)) }()
+			go func() { numbered <- modeltest.Must(loops.relay(t.Context(), before)) }()
 			relay.AwaitWaiter()
 			leave, err := s.Service.Bulk.Enter(t.Context())
-			if waited == 0 {
+			if before == bulkPass {
 				require.ErrorIs(t, err, pacing.ErrBusy)
 			} else {
 				require.NoError(t, err)
@@ -95,7 +94,7 @@ func TestRelayOfManyEventsTakesATurn(t *testing.T) {
 			require.Positive(t, <-numbered)
 			s.QuoteAndBind("quake-circle", nil)
 			s.OccupyBulkWork()
-			require.Positive(t, modeltest.Must(loops.relay(t.Context(), waited)), "it begins without a turn")
+			require.Positive(t, modeltest.Must(loops.relay(t.Context(), before)), "it begins without a turn")
 		})
 	}
 }

@@ -29,6 +29,13 @@ import (
 // slice that fails.
 const workReportLines store.DueWork = "report_lines"
 
+// workStatistics collects the statistics of a table, which occupies a processor for
+// seconds: it takes a turn of bulk work, or begins after statisticsTurnWait.
+const (
+	workStatistics     store.DueWork = "statistics"
+	statisticsTurnWait               = 5 * time.Second
+)
+
 // maxTurnBatches bounds the transactions of one turn of a sweep.
 const maxTurnBatches = 50
 
@@ -58,7 +65,7 @@ var sweepSteps = []sweepStep{
 	{"calls", store.SweepBatchSize, audit.PurgeCalls},
 	{"secrets", store.SweepBatchSize, store.PurgeSecrets},
 	{"partitions", store.SweepBatchSize, partition.AddAhead},
-	{"statistics", 1, partition.AnalyzeGrown},
+	{workStatistics, 1, partition.AnalyzeGrown},
 	{"files", store.SweepBatchSize, claims.DeleteOrphanFiles},
 }
 
@@ -102,6 +109,9 @@ func (s *Service) SweepDue(ctx context.Context, work store.DueWork) error {
 		if err := release.CheckResumption(ctx, s.Store); err != nil {
 			return err
 		}
+	case workStatistics:
+		leave := s.Bulk.EnterWithin(ctx, statisticsTurnWait)
+		defer leave()
 	}
 	for range maxTurnBatches {
 		n, err := s.runSweepStep(ctx, func(ctx context.Context, tx *store.Tx) (int, error) {

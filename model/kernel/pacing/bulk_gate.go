@@ -2,8 +2,8 @@
 //
 // A large event occupies every processor of its machine and of a small database server:
 // on two cores, POST /quotes took a second at the 99th percentile during an event of
-// 20,000 claims. One piece of bulk work at a time leaves a processor to requests, and the
-// event takes up to twice as long. BenchmarkStorm/Pay/Quotes of make bench/storm measures
+// 20,000 claims. One piece of bulk work at a time, with a rest after it, leaves processors
+// and the disk to requests, and the event takes up to twice as long. BenchmarkStorm/Pay/Quotes of make bench/storm measures
 // both.
 package pacing
 
@@ -30,8 +30,12 @@ var ErrBusy = errors.New("other bulk work has all turns")
 // defaultMaxWait is how long a piece of bulk work waits: far below the time of a job.
 const defaultMaxWait = 10 * time.Second
 
+// restShare is how long a turn rests after a piece of bulk work, of the time that the piece
+// took: the disk and the processors are free for requests meanwhile.
+const restShare = 0.5
+
 // BulkGate admits pieces of bulk work, such as a slice of an event, a group of payouts or
-// a full batch of events to number:
+// a large batch of events to number:
 // one for every two processors while the process answers requests, any number otherwise.
 // The zero value is ready. A BulkGate may be used concurrently and must not be copied.
 type BulkGate struct {
@@ -67,7 +71,10 @@ func (g *BulkGate) Enter(ctx context.Context) (leave func(), err error) {
 	g.turnsMade.Do(func() { g.turns = make(chan struct{}, max(1, runtime.GOMAXPROCS(0)/2)) })
 	select {
 	case g.turns <- struct{}{}:
-		return func() { <-g.turns }, nil
+		began := g.Time()
+		return func() {
+			time.AfterFunc(time.Duration(restShare*float64(g.Time().Sub(began))), func() { <-g.turns })
+		}, nil
 	case <-waited.C:
 		return nil, ErrBusy
 	case <-ctx.Done():

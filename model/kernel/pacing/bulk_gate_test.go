@@ -110,6 +110,26 @@ func TestCancelledBulkWorkDoesNotBegin(t *testing.T) {
 	require.ErrorIs(t, err, context.Canceled, "while all turns are taken")
 }
 
+func TestTurnsRestAfterBulkWork(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		gate := &pacing.BulkGate{}
+		for range 3 {
+			gate.CountRequest()
+		}
+		require.Equal(t, shared-1, turnsOf(t, gate, shared-1))
+		leave, err := gate.Enter(t.Context())
+		require.NoError(t, err)
+		time.Sleep(100 * time.Millisecond)
+		leave()
+		left := time.Now()
+		next, err := gate.Enter(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, 50*time.Millisecond, time.Since(left))
+		next()
+	})
+}
+
 func TestBulkWorkForWhichOthersWaitBeginsInTime(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
