@@ -8,6 +8,9 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
+// EventInvariants are the invariants of events.
+var EventInvariants = eventInvariants
+
 // ExplainChanged returns the plan of the query for recent changes, with a preference for
 // indexes even on small tables.
 func (s *Service) ExplainChanged(ctx context.Context) (string, error) {

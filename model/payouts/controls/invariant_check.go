@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,6 +17,10 @@ import (
 	"parapet/model/kernel/store"
 )
 
+// eventInvariants are those whose subjects are events. The subjects of all others are
+// records.
+var eventInvariants = []string{"inv_events_sequenced", "inv_postings_balance", "inv_sequences"}
+
 // These constants bound a check. A changed record is checked repeatedly for checkOverlap
 // after its change, so that a transaction that commits late is not missed; longer if the
 // last check was long ago, but for at most maxOverlap, after which a check of all records
@@ -26,8 +31,9 @@ const (
 	maxOverlap     = time.Hour
 	checkTimeout   = 8 * time.Second
 	checkSliceSize = 5000            // subjects per statement of the check of recent changes
-	checkDelay     = 3 * time.Minute // while a large event is decided, and after a slow check
-	largeEvent     = 10_000          // policies that an event may affect
+	checkTurnWait  = time.Second     // for a turn of bulk work, before each statement
+	checkDelay     = 5 * time.Minute // while a large event is decided or paid, and after a slow check
+	largeEvent     = 10_000          // policies that an event may affect, or payouts that are due
 	slowCheck      = 15 * time.Second
 	maxViolations  = 1000
 )
@@ -42,10 +48,11 @@ const (
 // of the book. A change without an event, such as a row changed by hand, is found within
 // the hour.
 //
-// While a large event is being decided, a check is left out if all invariants were checked
-// within checkDelay: it would read what the event writes while it is written. The same is
-// done after a check that took slowCheck or longer. The records of a large event are
-// checked for minutes after it, and every minute would occupy a processor of the database.
+// While a large event is being decided or paid, a check is left out if all invariants were
+// checked within checkDelay: it would read what the event writes while it is written. The
+// same is done after a check that took slowCheck or longer. The records of a large event
+// are checked for minutes after it, and every minute would occupy a processor of the
+// database.
 func (s *Service) CheckInvariants(ctx context.Context) error {
 	last, err := loadLastChecks(ctx, s.Store)
 	if err != nil {
@@ -55,7 +62,7 @@ func (s *Service) CheckInvariants(ctx context.Context) error {
 		if last.took >= slowCheck {
 			return nil
 		}
-		if deciding, err := s.decidesLargeEvent(ctx); err != nil || deciding {
+		if busy, err := s.handlesLargeEvent(ctx); err != nil || busy {
 			return err
 		}
 	}
@@ -98,9 +105,11 @@ func loadLastChecks(ctx context.Context, s *store.Store) (last lastChecks, err e
 	return last, nil
 }
 
-func (s *Service) decidesLargeEvent(ctx context.Context) (deciding bool, err error) {
-	err = s.Pool.QueryRow(ctx, "select exists (select from matching_slices where done_at is null and attempts = 0 and candidates >= $1)", largeEvent).Scan(&deciding)
-	return deciding, store.TranslateError(err)
+// handlesLargeEvent reports whether a large event is being decided or paid.
+func (s *Service) handlesLargeEvent(ctx context.Context) (busy bool, err error) {
+	err = s.Pool.QueryRow(ctx, `select exists (select from matching_slices where done_at is null and attempts = 0 and candidates >= $1)
+		or exists (select from payouts where status = 'pending' and next_attempt_at <= business_now() offset $1 - 1)`, largeEvent).Scan(&busy)
+	return busy, store.TranslateError(err)
 }
 
 // CheckChanged is CheckInvariants without the check of all records, which takes longer
@@ -124,11 +133,15 @@ func stopViolatedReleases(ctx context.Context, s *store.Store) error {
 // checkChanged checks every invariant for recently changed records. It reports whether it
 // found these, and the first error of the invariants that could not be checked.
 func checkChanged(ctx context.Context, s *store.Store, last lastChecks) (checked bool, err error) {
-	subjects, err := findRecentChanges(ctx, s, min(maxOverlap, checkOverlap+last.longest))
+	changed, err := findRecentChanges(ctx, s, min(maxOverlap, checkOverlap+last.longest))
 	if err != nil {
 		return false, err
 	}
 	for _, invariant := range last.invariants {
+		subjects := changed.records
+		if slices.Contains(eventInvariants, invariant.Name) {
+			subjects = changed.events
+		}
 		if checkErr := checkSubjects(ctx, s, invariant.Name, subjects); checkErr != nil && err == nil {
 			err = fmt.Errorf("check %s: %w", invariant.Name, checkErr)
 		}
@@ -136,27 +149,42 @@ func checkChanged(ctx context.Context, s *store.Store, last lastChecks) (checked
 	return true, err
 }
 
-// findRecentChanges returns the ids of the events within overlap, of their subjects, of
-// the records that these belong to, of the open violations, and of the occurrences whose
+// recentChanges are the subjects to check.
+type recentChanges struct{ events, records []uuid.UUID }
+
+// findRecentChanges returns the events within overlap, the records that these changed and
+// those that they belong to, the subjects of open violations, and the occurrences whose
 // matching is not complete. An event's id begins with the machine's time of its creation in
 // milliseconds: UUIDv7, RFC 9562 section 5.7. The bound is computed from
 // statement_timestamp, which is stable: with clock_timestamp Postgres could not use the
 // index and would read all events.
-func findRecentChanges(ctx context.Context, s *store.Store, overlap time.Duration) ([]uuid.UUID, error) {
+func findRecentChanges(ctx context.Context, s *store.Store, overlap time.Duration) (changed recentChanges, err error) {
 	rows, err := s.Pool.Query(ctx, changedQuery, overlap.Milliseconds())
 	if err != nil {
-		return nil, store.TranslateError(fmt.Errorf("find what changed: %w", err))
+		return changed, store.TranslateError(fmt.Errorf("find what changed: %w", err))
 	}
-	ids, err := pgx.CollectRows(rows, pgx.RowTo[uuid.UUID])
-	return ids, store.TranslateError(err)
+	var id uuid.UUID
+	var isEvent bool
+	_, err = pgx.ForEachRow(rows, []any{&id, &isEvent}, func() error {
+		if isEvent {
+			changed.events = append(changed.events, id)
+		} else {
+			changed.records = append(changed.records, id)
+		}
+		return nil
+	})
+	return changed, store.TranslateError(err)
 }
 
 const changedQuery = `with changed as materialized (select id, subject_id from events where id >=
 		(lpad(to_hex((extract(epoch from statement_timestamp()) * 1000)::bigint - $1), 12, '0') || repeat('0', 20))::uuid),
-	payout as (select claim_id, policy_id from payouts where id in (select subject_id from changed))
-	select id from changed union select subject_id from changed union select claim_id from payout union select policy_id from payout
-	union select policy_id from claims where id in (select subject_id from changed) union select subject from invariant_violations
-	union select occurrence_id from matchings where completed_at is null`
+	record as materialized (select distinct subject_id as id from changed),
+	payout as (select claim_id, policy_id from payouts where id in (select id from record)),
+	violated as (select subject from invariant_violations)
+	select id, true as is_event from changed union all select subject, true from violated
+	union all select id, false from (select id from record union select claim_id from payout union select policy_id from payout
+	union select policy_id from claims where id in (select id from record) union select subject from violated
+	union select occurrence_id from matchings where completed_at is null) as records`
 
 // checkSubjects checks one invariant for some records and saves the result.
 func checkSubjects(ctx context.Context, s *store.Store, name string, subjects []uuid.UUID) error {
@@ -197,12 +225,20 @@ type checkResult struct {
 	violations int // already open ones, when the result covers one slice
 }
 
+// checkSettings are those of a transaction that reads a view. A check is no hurry, so it
+// leaves the other processors to requests. Its ids are few of all records: without these
+// costs, Postgres would read all claims for each slice of the claims of a large event.
+const checkSettings = `select set_config('statement_timeout', ?, true), set_config('max_parallel_workers_per_gather', '0', true),
+	set_config('random_page_cost', '1.1', true)`
+
 // findViolations reads a view for the subjects in scope, in its own snapshot, and
 // measures the time.
 func findViolations(ctx context.Context, s *store.Store, name string, scope checkScope) (found []ViolationRow, took time.Duration, err error) {
+	leave := s.Bulk.EnterWithin(ctx, checkTurnWait)
+	defer leave()
 	condition, args := scope.sqlCondition()
 	err = s.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {
-		if _, err := tx.NewRaw("set local statement_timeout = ?", checkTimeout.Milliseconds()).Exec(ctx); err != nil {
+		if _, err := tx.NewRaw(checkSettings, strconv.FormatInt(checkTimeout.Milliseconds(), 10)).Exec(ctx); err != nil {
 			return err
 		}
 		err := tx.NewSelect().TableExpr("?", bun.Ident(name)).DistinctOn("subject, partner").Column("subject", "partner", "message").

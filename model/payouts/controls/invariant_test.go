@@ -13,6 +13,7 @@ import (
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/payouts"
+	"parapet/model/payouts/controls"
 	"parapet/model/quoting"
 	"parapet/model/underwriting"
 )
@@ -88,6 +89,9 @@ func TestEveryInvariantFindsForgedRows(t *testing.T) {
 			var found int
 			require.NoError(t, tx.QueryRow(t.Context(), fmt.Sprintf("select count(*) from %s where subject is not null and partner <> '' and message <> ''", name)).Scan(&found))
 			require.Positive(t, found, "%s after %s", name, forgery)
+			require.NoError(t, tx.QueryRow(t.Context(), fmt.Sprintf("select count(*) from %s where exists (select from events e where e.id = subject) <> $1", name),
+				slices.Contains(controls.EventInvariants, name)).Scan(&found))
+			require.Zero(t, found, "the check of recent changes checks %s for events or for records", name)
 			require.NoError(t, tx.Rollback(t.Context()))
 		}
 	}
