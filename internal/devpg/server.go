@@ -150,7 +150,9 @@ func (s *Server) postmasterArgs(durable bool) []string {
 		"timezone=GMT", "log_timezone=GMT", // UTC by the name that needs no zone files, which slim images lack
 		"jit=off", // compiling costs more than these queries, and its library may be missing
 	}
-	if !durable {
+	if durable {
+		settings = append(settings, "backend_flush_after=1MB") // see RUNBOOK.md: without it commits wait for bursts of writes
+	} else {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}
 	args := []string{"-D", s.dataDir}
