@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"os"
 	"os/exec"
 	"strings"
 	"sync/atomic"
@@ -100,14 +99,6 @@ func (s *stormServer) prepareStorm(b *testing.B, book string) *storm {
 	require.NoError(b, err)
 	return &storm{processGroup: newProcessGroupOn(b, bundle, "PARAPET_RAIL_BATCH=500", "PARAPET_CONNECTIONS=20",
 		"PARAPET_LOOPBACK_TARGETS=true", "PARAPET_REHEARSAL=true")}
-}
-
-// stop ends the process.
-func (s *storm) stop(b *testing.B) {
-	b.Helper()
-	require.NoError(b, s.process.command.Process.Signal(os.Interrupt))
-	<-s.process.exited
-	s.process.killNow()
 }
 
 // tidyUp does what Postgres would do soon in a book that was copied: it vacuums rows and

@@ -120,7 +120,7 @@ func TestTurnsRestAfterBulkWork(t *testing.T) {
 		require.Equal(t, shared-1, turnsOf(t, gate, shared-1))
 		leave, err := gate.Enter(t.Context())
 		require.NoError(t, err)
-		time.Sleep(100 * time.Millisecond)
+		<-time.After(100 * time.Millisecond)
 		leave()
 		left := time.Now()
 		next, err := gate.Enter(t.Context())
