@@ -82,7 +82,13 @@ func (b *Bundle) BlockRows(table string) BlockingTx {
 // BlockRelay makes the relay wait, in the middle of its transaction, until Release.
 func (b *Bundle) BlockRelay() BlockingTx {
 	b.t.Helper()
-	return b.block("lock table event_relay in access exclusive mode")
+	return b.BlockTable("event_relay")
+}
+
+// BlockTable makes transactions that use a table wait until Release.
+func (b *Bundle) BlockTable(table string) BlockingTx {
+	b.t.Helper()
+	return b.block("lock table " + table + " in access exclusive mode")
 }
 
 func (b *Bundle) block(statement string, args ...any) BlockingTx {

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/kernel/pacing"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/operations"
 	"parapet/model/payouts"
@@ -84,4 +86,32 @@ func TestPayoutOfDeadWorkerIsRequeuedAfterLease(t *testing.T) {
 	require.Equal(t, 3, asked(), "once")
 	b.RunJobs()
 	require.Len(t, b.Rail.Orders, 1)
+}
+
+// TestStatisticsTakeATurnOfBulkWork collects them in a process that answers requests. Other
+// due work takes no turn.
+func TestStatisticsTakeATurnOfBulkWork(t *testing.T) {
+	t.Parallel()
+	for work, busy := range map[store.DueWork]bool{"statistics": true, "quotes": false} {
+		t.Run(string(work), func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			b.OccupyBulkWork()()
+			blocked, ended := b.BlockTable("clock"), make(chan error, 1)
+			go func() { ended <- b.Service.Operations.SweepDue(t.Context(), work) }()
+			blocked.AwaitWaiter()
+			leave, err := b.Service.Bulk.Enter(t.Context())
+			if busy {
+				require.ErrorIs(t, err, pacing.ErrBusy)
+			} else {
+				require.NoError(t, err)
+				leave()
+			}
+			blocked.Release()
+			require.NoError(t, <-ended)
+			leave, err = b.Service.Bulk.Enter(t.Context())
+			require.NoError(t, err, "it gave its turn back")
+			leave()
+		})
+	}
 }

@@ -1,0 +1,42 @@
+package controls_test
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/kernel/pacing"
+	"parapet/model/modeltest"
+)
+
+// TestCheckTakesATurnOfBulkWork checks invariants in a process that answers requests.
+func TestCheckTakesATurnOfBulkWork(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.QuoteAndBind("quake-circle", nil)
+	b.OccupyBulkWork()()
+	blocked, ended := b.BlockTable("timeline_entries"), make(chan error, 1)
+	go func() { ended <- b.Service.Controls.CheckInvariants(t.Context()) }()
+	blocked.AwaitWaiter()
+	_, err := b.Service.Bulk.Enter(t.Context())
+	require.ErrorIs(t, err, pacing.ErrBusy)
+	blocked.Release()
+	require.NoError(t, <-ended)
+	leave, err := b.Service.Bulk.Enter(t.Context())
+	require.NoError(t, err, "it gave its turn back")
+	leave()
+}
+
+// TestCheckReadsWithItsSettings reads them by a view.
+func TestCheckReadsWithItsSettings(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.QuoteAndBind("quake-circle", nil)
+	_, err := b.DB.Pool.Exec(t.Context(), `create view inv_settings as select id as subject, partner, concat_ws(' ', current_setting('statement_timeout'),
+		current_setting('max_parallel_workers_per_gather'), current_setting('random_page_cost')) as message from policies`)
+	require.NoError(t, err)
+	require.NoError(t, b.Service.Controls.CheckInvariants(t.Context()))
+	found := modeltest.Must(b.Service.Controls.ListViolations(t.Context(), b.Operator, "inv_settings", 1))
+	require.Len(t, found, 1)
+	require.Equal(t, "8s 0 1.1", found[0].Message)
+}
