@@ -106,6 +106,7 @@ func (s *storm) pay(b *testing.B, decide time.Duration) {
 	usage := used.Stop()
 	peak := meter.PeakMemory(s.process.pid())
 	s.requirePayouts(b, 2, *stormHits)
+	s.requireReleased(b)
 	s.requireSound(b)
 	for b.Loop() {
 	}
@@ -136,6 +137,8 @@ func (s *storm) quoteDuringStorm(b *testing.B) {
 	s.waitUntilPaid(b)
 	busy := callers.stop(b)
 	s.requirePayouts(b, 3, *stormHits)
+	s.requireReleased(b)
+	s.requireSound(b)
 	for b.Loop() {
 	}
 	require.NotEmpty(b, busy)

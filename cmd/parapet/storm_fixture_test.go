@@ -176,6 +176,11 @@ func (s *storm) waitUntilPaid(b *testing.B) {
 		waiting := s.count(b, "select count(*) from payouts where next_attempt_at is not null")
 		return waiting == 0, -waiting
 	})
+}
+
+// requireReleased checks that each payout is released.
+func (s *storm) requireReleased(b *testing.B) {
+	b.Helper()
 	require.Zero(b, s.count(b, "select count(*) from payouts where status not in ('released', 'reconciled')"))
 }
 

@@ -151,7 +151,7 @@ func (s *Server) postmasterArgs(durable bool) []string {
 		"jit=off", // compiling costs more than these queries, and its library may be missing
 	}
 	if durable {
-		settings = append(settings, "backend_flush_after=1MB") // see RUNBOOK.md: without it commits wait for bursts of writes
+		settings = append(settings, "backend_flush_after=1MB") // see "Settings and processes" in RUNBOOK.md
 	} else {
 		settings = append(settings, "fsync=off", "synchronous_commit=off", "full_page_writes=off")
 	}

@@ -109,17 +109,19 @@ func (s *Service) SweepDue(ctx context.Context, work store.DueWork) error {
 		if err := release.CheckResumption(ctx, s.Store); err != nil {
 			return err
 		}
-	case workStatistics:
-		leave := s.Bulk.EnterWithin(ctx, statisticsTurnWait)
-		defer leave()
 	}
 	for range maxTurnBatches {
+		leave := func() {}
+		if work == workStatistics {
+			leave = s.Bulk.EnterWithin(ctx, statisticsTurnWait)
+		}
 		n, err := s.runSweepStep(ctx, func(ctx context.Context, tx *store.Tx) (int, error) {
 			if alone, err := trySweepLock(ctx, tx, work); err != nil || !alone {
 				return 0, err
 			}
 			return step.run(ctx, tx)
 		})
+		leave()
 		if err != nil || n < step.size {
 			return err
 		}

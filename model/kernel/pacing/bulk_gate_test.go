@@ -112,22 +112,29 @@ func TestCancelledBulkWorkDoesNotBegin(t *testing.T) {
 
 func TestTurnsRestAfterBulkWork(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		gate := &pacing.BulkGate{}
-		for range 3 {
-			gate.CountRequest()
-		}
-		require.Equal(t, shared-1, turnsOf(t, gate, shared-1))
-		leave, err := gate.Enter(t.Context())
-		require.NoError(t, err)
-		<-time.After(100 * time.Millisecond)
-		leave()
-		left := time.Now()
-		next, err := gate.Enter(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, 50*time.Millisecond, time.Since(left))
-		next()
-	})
+	for took, rest := range map[time.Duration]time.Duration{100 * time.Millisecond: 50 * time.Millisecond, 2 * time.Second: time.Second, time.Minute: time.Second} {
+		synctest.Test(t, func(t *testing.T) {
+			gate := &pacing.BulkGate{}
+			takeTurn := func() (leave func()) {
+				for range 3 {
+					gate.CountRequest()
+				}
+				leave, err := gate.Enter(t.Context())
+				require.NoError(t, err)
+				return leave
+			}
+			for range shared - 1 {
+				t.Cleanup(takeTurn())
+			}
+			leave := takeTurn()
+			<-time.After(took)
+			leave()
+			left := time.Now()
+			next := takeTurn()
+			require.Equal(t, rest, time.Since(left))
+			next()
+		})
+	}
 }
 
 func TestBulkWorkForWhichOthersWaitBeginsInTime(t *testing.T) {

@@ -32,6 +32,7 @@ const (
 	checkTimeout   = 8 * time.Second
 	checkSliceSize = 5000            // subjects per statement of the check of recent changes
 	checkTurnWait  = time.Second     // for a turn of bulk work, before each statement
+	checkTurnWaits = time.Minute     // for turns of bulk work, in one check
 	checkDelay     = 5 * time.Minute // while a large event is decided or paid, and after a slow check
 	largeEvent     = 10_000          // policies that an event may affect, or payouts that are due
 	slowCheck      = 15 * time.Second
@@ -45,8 +46,8 @@ const (
 //
 // The events of the last minutes identify changed records, because event ids are ordered
 // by time: the cost of a check depends on the number of recent changes, not on the size
-// of the book. A change without an event, such as a row changed by hand, is found within
-// the hour.
+// of the book. A change without an event, such as a row changed by hand, is usually found
+// within the hour.
 //
 // While a large event is being decided or paid, a check is left out if all invariants were
 // checked within checkDelay: it would read what the event writes while it is written. The
@@ -66,11 +67,12 @@ func (s *Service) CheckInvariants(ctx context.Context) error {
 			return err
 		}
 	}
-	checked, err := checkChanged(ctx, s.Store, last)
+	takeTurn := takeTurns(s.Store)
+	checked, err := checkChanged(ctx, s.Store, last, takeTurn)
 	if !checked {
 		return err
 	}
-	fullErr := s.continueFullCheck(ctx, last.invariants)
+	fullErr := s.continueFullCheck(ctx, last.invariants, takeTurn)
 	if err := stopViolatedReleases(ctx, s.Store); err != nil {
 		return err
 	}
@@ -108,18 +110,35 @@ func loadLastChecks(ctx context.Context, s *store.Store) (last lastChecks, err e
 // handlesLargeEvent reports whether a large event is being decided or paid.
 func (s *Service) handlesLargeEvent(ctx context.Context) (busy bool, err error) {
 	err = s.Pool.QueryRow(ctx, `select exists (select from matching_slices where done_at is null and attempts = 0 and candidates >= $1)
-		or exists (select from payouts where status = 'pending' and next_attempt_at <= business_now() offset $1 - 1)`, largeEvent).Scan(&busy)
+		or exists (select from payouts where status = 'pending' and next_attempt_at <= (select `+store.BusinessNowSQL+`) offset $1 - 1)`, largeEvent).Scan(&busy)
 	return busy, store.TranslateError(err)
 }
 
+// turnTaker waits for a turn of bulk work for a statement of a check.
+type turnTaker func(context.Context) (leave func())
+
+// takeTurns returns a turnTaker that waits for checkTurnWaits in all. Later statements
+// begin without a turn, so that the check ends in time.
+func takeTurns(s *store.Store) turnTaker {
+	left := checkTurnWaits
+	return func(ctx context.Context) (leave func()) {
+		began := time.Now()
+		defer func() { left -= time.Since(began) }()
+		return s.Bulk.EnterWithin(ctx, min(left, checkTurnWait))
+	}
+}
+
+// takeNoTurns is the turnTaker of a check for which an operator waits.
+func takeNoTurns(context.Context) (leave func()) { return func() {} }
+
 // CheckChanged is CheckInvariants without the check of all records, which takes longer
-// than a request may.
+// than a request may. It takes no turns of bulk work.
 func CheckChanged(ctx context.Context, s *store.Store) error {
 	last, err := loadLastChecks(ctx, s)
 	if err != nil {
 		return err
 	}
-	checked, err := checkChanged(ctx, s, last)
+	checked, err := checkChanged(ctx, s, last, takeNoTurns)
 	if !checked {
 		return err
 	}
@@ -132,7 +151,7 @@ func stopViolatedReleases(ctx context.Context, s *store.Store) error {
 
 // checkChanged checks every invariant for recently changed records. It reports whether it
 // found these, and the first error of the invariants that could not be checked.
-func checkChanged(ctx context.Context, s *store.Store, last lastChecks) (checked bool, err error) {
+func checkChanged(ctx context.Context, s *store.Store, last lastChecks, takeTurn turnTaker) (checked bool, err error) {
 	changed, err := findRecentChanges(ctx, s, min(maxOverlap, checkOverlap+last.longest))
 	if err != nil {
 		return false, err
@@ -142,7 +161,7 @@ func checkChanged(ctx context.Context, s *store.Store, last lastChecks) (checked
 		if slices.Contains(eventInvariants, invariant.Name) {
 			subjects = changed.events
 		}
-		if checkErr := checkSubjects(ctx, s, invariant.Name, subjects); checkErr != nil && err == nil {
+		if checkErr := checkSubjects(ctx, s, invariant.Name, subjects, takeTurn); checkErr != nil && err == nil {
 			err = fmt.Errorf("check %s: %w", invariant.Name, checkErr)
 		}
 	}
@@ -181,17 +200,17 @@ const changedQuery = `with changed as materialized (select id, subject_id from e
 	record as materialized (select distinct subject_id as id from changed),
 	payout as (select claim_id, policy_id from payouts where id in (select id from record)),
 	violated as (select subject from invariant_violations)
-	select id, true as is_event from changed union all select subject, true from violated
+	select id, true as is_event from (select id from changed union select subject from violated) as events
 	union all select id, false from (select id from record union select claim_id from payout union select policy_id from payout
 	union select policy_id from claims where id in (select id from record) union select subject from violated
 	union select occurrence_id from matchings where completed_at is null) as records`
 
 // checkSubjects checks one invariant for some records and saves the result.
-func checkSubjects(ctx context.Context, s *store.Store, name string, subjects []uuid.UUID) error {
+func checkSubjects(ctx context.Context, s *store.Store, name string, subjects []uuid.UUID, takeTurn turnTaker) error {
 	result := checkResult{name: name}
 	for slice := range slices.Chunk(subjects, checkSliceSize) {
 		checked := checkScope{ids: slice}
-		found, took, err := findViolations(ctx, s, name, checked)
+		found, took, err := findViolations(ctx, s, name, checked, takeTurn)
 		if err != nil {
 			return err
 		}
@@ -225,16 +244,16 @@ type checkResult struct {
 	violations int // already open ones, when the result covers one slice
 }
 
-// checkSettings are those of a transaction that reads a view. A check is no hurry, so it
-// leaves the other processors to requests. Its ids are few of all records: without these
-// costs, Postgres would read all claims for each slice of the claims of a large event.
+// checkSettings are those of a transaction that reads a view. A check is in no hurry, so it
+// leaves the other processors to requests. With the default random_page_cost, Postgres
+// would read all claims for each slice of the claims of a large event.
 const checkSettings = `select set_config('statement_timeout', ?, true), set_config('max_parallel_workers_per_gather', '0', true),
 	set_config('random_page_cost', '1.1', true)`
 
 // findViolations reads a view for the subjects in scope, in its own snapshot, and
 // measures the time.
-func findViolations(ctx context.Context, s *store.Store, name string, scope checkScope) (found []ViolationRow, took time.Duration, err error) {
-	leave := s.Bulk.EnterWithin(ctx, checkTurnWait)
+func findViolations(ctx context.Context, s *store.Store, name string, scope checkScope, takeTurn turnTaker) (found []ViolationRow, took time.Duration, err error) {
+	leave := takeTurn(ctx)
 	defer leave()
 	condition, args := scope.sqlCondition()
 	err = s.ReadSnapshot(ctx, func(ctx context.Context, tx bun.Tx, _ time.Time) error {

@@ -40,14 +40,14 @@ type fullCheckRow struct {
 
 // continueFullCheck checks the next slices of all records, and begins a new check when
 // the last one is an hour old.
-func (s *Service) continueFullCheck(ctx context.Context, invariants []Invariant) error {
+func (s *Service) continueFullCheck(ctx context.Context, invariants []Invariant, takeTurn turnTaker) error {
 	var failed error
 	for spent := time.Duration(0); spent < fullCheckBudget; {
 		check, err := s.openFullCheck(ctx, invariants)
 		if err != nil || check == nil {
 			return cmp.Or(err, failed)
 		}
-		took, done, err := s.checkFullSlice(ctx, check, invariants)
+		took, done, err := s.checkFullSlice(ctx, check, invariants, takeTurn)
 		if err != nil {
 			if failed = err; ctx.Err() != nil {
 				return failed
@@ -90,7 +90,7 @@ func (s *Service) openFullCheck(ctx context.Context, invariants []Invariant) (*f
 // checkFullSlice checks every invariant for the next slice. After a timeout it repeats
 // the slice in a smaller size; an invariant that fails at the smallest size is left out
 // of this full check.
-func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invariants []Invariant) (spent time.Duration, done bool, err error) {
+func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invariants []Invariant, takeTurn turnTaker) (spent time.Duration, done bool, err error) {
 	last, err := s.findSliceEnd(ctx, check)
 	if err != nil {
 		return 0, false, err
@@ -101,7 +101,7 @@ func (s *Service) checkFullSlice(ctx context.Context, check *fullCheckRow, invar
 	failed := slices.Clone(check.FailedInvariants)
 	for n := range invariants {
 		i := &invariants[n]
-		found, took, checkErr := findViolations(ctx, s.Store, i.Name, scope)
+		found, took, checkErr := findViolations(ctx, s.Store, i.Name, scope, takeTurn)
 		spent, slowest = spent+took, max(slowest, took)
 		switch {
 		case checkErr == nil:

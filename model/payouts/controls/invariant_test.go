@@ -121,3 +121,18 @@ func transitionLines[S ~string](object string, arrows []store.Transition[S]) (al
 	}
 	return all
 }
+
+// TestViolatedRecentEventIsCheckedAgain has more recent events than a statement checks. One
+// is the subject of an open violation after the first check.
+func TestViolatedRecentEventIsCheckedAgain(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.QuoteAndBind("quake-circle", nil)
+	modeltest.ChangeRows(t, b, "update ledger_entries set amount = amount + 1 where account = 'premium_written'")
+	modeltest.ChangeRows(t, b, `insert into events select (lpad(to_hex((extract(epoch from clock_timestamp()) * 1000)::bigint), 12, '0') || substr(md5(i::text), 1, 20))::uuid,
+		partner, type, subject_type, gen_random_uuid(), subject_version, occurred_at, '', null from (select * from events limit 1) e, generate_series(1, 6000) i`)
+	for range 2 {
+		require.NoError(t, b.Service.Controls.CheckInvariants(t.Context()))
+		require.Len(t, modeltest.Must(b.Service.Controls.ListViolations(t.Context(), b.Operator, "inv_postings_balance", 2)), 1)
+	}
+}
