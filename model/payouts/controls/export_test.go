@@ -11,6 +11,9 @@ import (
 // EventInvariants are the invariants of events.
 var EventInvariants = eventInvariants
 
+// TakeTurns is takeTurns.
+var TakeTurns = takeTurns
+
 // ExplainChanged returns the plan of the query for recent changes, with a preference for
 // indexes even on small tables.
 func (s *Service) ExplainChanged(ctx context.Context) (string, error) {

@@ -31,8 +31,6 @@ const (
 	maxOverlap     = time.Hour
 	checkTimeout   = 8 * time.Second
 	checkSliceSize = 5000            // subjects per statement of the check of recent changes
-	checkTurnWait  = time.Second     // for a turn of bulk work, before each statement
-	checkTurnWaits = time.Minute     // for turns of bulk work, in one check
 	checkDelay     = 5 * time.Minute // while a large event is decided or paid, and after a slow check
 	largeEvent     = 10_000          // policies that an event may affect, or payouts that are due
 	slowCheck      = 15 * time.Second
@@ -113,23 +111,6 @@ func (s *Service) handlesLargeEvent(ctx context.Context) (busy bool, err error) 
 		or exists (select from payouts where status = 'pending' and next_attempt_at <= (select `+store.BusinessNowSQL+`) offset $1 - 1)`, largeEvent).Scan(&busy)
 	return busy, store.TranslateError(err)
 }
-
-// turnTaker waits for a turn of bulk work for a statement of a check.
-type turnTaker func(context.Context) (leave func())
-
-// takeTurns returns a turnTaker that waits for checkTurnWaits in all. Later statements
-// begin without a turn, so that the check ends in time.
-func takeTurns(s *store.Store) turnTaker {
-	left := checkTurnWaits
-	return func(ctx context.Context) (leave func()) {
-		began := time.Now()
-		defer func() { left -= time.Since(began) }()
-		return s.Bulk.EnterWithin(ctx, min(left, checkTurnWait))
-	}
-}
-
-// takeNoTurns is the turnTaker of a check for which an operator waits.
-func takeNoTurns(context.Context) (leave func()) { return func() {} }
 
 // CheckChanged is CheckInvariants without the check of all records, which takes longer
 // than a request may. It takes no turns of bulk work.

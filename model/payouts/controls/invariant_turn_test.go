@@ -1,12 +1,17 @@
 package controls_test
 
 import (
+	"context"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/kernel/pacing"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
+	"parapet/model/payouts/controls"
 )
 
 // TestCheckTakesATurnOfBulkWork checks invariants in a process that answers requests.
@@ -25,6 +30,31 @@ func TestCheckTakesATurnOfBulkWork(t *testing.T) {
 	leave, err := b.Service.Bulk.Enter(t.Context())
 	require.NoError(t, err, "it gave its turn back")
 	leave()
+}
+
+// TestCheckWaitsForTurnsAMinuteInAll takes turns while other work has all.
+func TestCheckWaitsForTurnsAMinuteInAll(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &store.Store{}
+		takeTurn, began := controls.TakeTurns(s), time.Now()
+		for wait := range 100 {
+			for range 3 {
+				s.Bulk.CountRequest()
+			}
+			for wait == 0 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
+				_, err := s.Bulk.Enter(ctx)
+				cancel()
+				if err != nil {
+					began = time.Now()
+					break
+				}
+			}
+			takeTurn(t.Context())()
+			require.Equal(t, time.Duration(min(wait+1, 60))*time.Second, time.Since(began))
+		}
+	})
 }
 
 // TestCheckReadsWithItsSettings reads them by a view.
