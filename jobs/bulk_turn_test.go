@@ -8,7 +8,6 @@ import (
 
 	"parapet/jobs/rail"
 	"parapet/jobs/rail/httprail"
-	"parapet/model/kernel/pacing"
 	"parapet/model/modeltest"
 	"parapet/model/payouts"
 )
@@ -24,9 +23,7 @@ func TestGroupWaitsForItsTurn(t *testing.T) {
 	giveBack()
 	require.NoError(t, s.runReleaseBatch(b.newRail()))
 	require.Equal(t, []string{"released", "released"}, s.statusesOf(fleet))
-	turn, err := s.Service.Bulk.Enter(t.Context())
-	require.NoError(t, err, "the group gave its turn back")
-	turn()
+	require.Equal(t, modeltest.BulkTurns(), s.FreeBulkTurns(), "the group gave its turn back")
 }
 
 // TestBatchWaitsForItsTurn is TestGroupWaitsForItsTurn for a rail of files.
@@ -53,8 +50,7 @@ func TestAnswersOfAGroupAreRecordedInATurn(t *testing.T) {
 	go func() { ended <- s.runReleaseBatch(b.newRail()) }()
 	recording := <-blocked
 	recording.AwaitWaiter()
-	_, err := s.Service.Bulk.Enter(t.Context())
-	require.ErrorIs(t, err, pacing.ErrBusy)
+	require.Equal(t, modeltest.BulkTurns()-1, s.FreeBulkTurns())
 	recording.Release()
 	require.NoError(t, <-ended)
 }
@@ -83,13 +79,11 @@ func TestRelayOfManyEventsTakesATurn(t *testing.T) {
 			relay, numbered := s.BlockRelay(), make(chan int, 1)
 			go func() { numbered <- modeltest.Must(loops.relay(t.Context(), before)) }()
 			relay.AwaitWaiter()
-			leave, err := s.Service.Bulk.Enter(t.Context())
+			free := modeltest.BulkTurns()
 			if before == bulkPass {
-				require.ErrorIs(t, err, pacing.ErrBusy)
-			} else {
-				require.NoError(t, err)
-				leave()
+				free--
 			}
+			require.Equal(t, free, s.FreeBulkTurns())
 			relay.Release()
 			require.Positive(t, <-numbered)
 			s.QuoteAndBind("quake-circle", nil)

@@ -5,7 +5,25 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"parapet/model/kernel/pacing"
 )
+
+// BulkTurns returns how many turns of bulk work a process that answers requests has.
+func BulkTurns() int { return max(1, runtime.GOMAXPROCS(0)/2) }
+
+// FreeBulkTurns returns how many turns are free. The caller has called OccupyBulkWork.
+func (b *Bundle) FreeBulkTurns() (free int) {
+	b.t.Helper()
+	for ; ; free++ {
+		leave, err := b.Service.Bulk.Enter(b.t.Context())
+		if err != nil {
+			require.ErrorIs(b.t, err, pacing.ErrBusy)
+			return free
+		}
+		defer leave()
+	}
+}
 
 // OccupyBulkWork makes the process of the bundle one that answers requests and whose
 // turns of bulk work are all taken, until giveBack is called.
@@ -17,7 +35,7 @@ func (b *Bundle) OccupyBulkWork() (giveBack func()) {
 		b.Service.Bulk.CountRequest()
 	}
 	var turns []func()
-	for range max(1, runtime.GOMAXPROCS(0)/2) {
+	for range BulkTurns() {
 		leave, err := b.Service.Bulk.Enter(b.t.Context())
 		require.NoError(b.t, err)
 		turns = append(turns, leave)

@@ -111,22 +111,25 @@ func (s *Service) SweepDue(ctx context.Context, work store.DueWork) error {
 		}
 	}
 	for range maxTurnBatches {
-		leave := func() {}
-		if work == workStatistics {
-			leave = s.Bulk.EnterWithin(ctx, statisticsTurnWait)
-		}
-		n, err := s.runSweepStep(ctx, func(ctx context.Context, tx *store.Tx) (int, error) {
-			if alone, err := trySweepLock(ctx, tx, work); err != nil || !alone {
-				return 0, err
-			}
-			return step.run(ctx, tx)
-		})
-		leave()
-		if err != nil || n < step.size {
+		if n, err := s.runDueStep(ctx, step); err != nil || n < step.size {
 			return err
 		}
 	}
 	return nil
+}
+
+// runDueStep runs a step once, if no other process does the same work.
+func (s *Service) runDueStep(ctx context.Context, step sweepStep) (changed int, err error) {
+	if step.work == workStatistics {
+		leave := s.Bulk.EnterWithin(ctx, statisticsTurnWait)
+		defer leave()
+	}
+	return s.runSweepStep(ctx, func(ctx context.Context, tx *store.Tx) (int, error) {
+		if alone, err := trySweepLock(ctx, tx, step.work); err != nil || !alone {
+			return 0, err
+		}
+		return step.run(ctx, tx)
+	})
 }
 
 // trySweepLock tries to take the lock of a kind of due work until the transaction ends.

@@ -6,7 +6,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/operations"
@@ -92,7 +91,7 @@ func TestPayoutOfDeadWorkerIsRequeuedAfterLease(t *testing.T) {
 // due work takes no turn.
 func TestStatisticsTakeATurnOfBulkWork(t *testing.T) {
 	t.Parallel()
-	for work, busy := range map[store.DueWork]bool{"statistics": true, "quotes": false} {
+	for work, taken := range map[store.DueWork]int{"statistics": 1, "quotes": 0} {
 		t.Run(string(work), func(t *testing.T) {
 			t.Parallel()
 			b := modeltest.New(t)
@@ -100,18 +99,10 @@ func TestStatisticsTakeATurnOfBulkWork(t *testing.T) {
 			blocked, ended := b.BlockTable("clock"), make(chan error, 1)
 			go func() { ended <- b.Service.Operations.SweepDue(t.Context(), work) }()
 			blocked.AwaitWaiter()
-			leave, err := b.Service.Bulk.Enter(t.Context())
-			if busy {
-				require.ErrorIs(t, err, pacing.ErrBusy)
-			} else {
-				require.NoError(t, err)
-				leave()
-			}
+			require.Equal(t, modeltest.BulkTurns()-taken, b.FreeBulkTurns())
 			blocked.Release()
 			require.NoError(t, <-ended)
-			leave, err = b.Service.Bulk.Enter(t.Context())
-			require.NoError(t, err, "it gave its turn back")
-			leave()
+			require.Equal(t, modeltest.BulkTurns(), b.FreeBulkTurns(), "it gave its turn back")
 		})
 	}
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/payouts/controls"
@@ -23,13 +22,10 @@ func TestCheckTakesATurnOfBulkWork(t *testing.T) {
 	blocked, ended := b.BlockTable("timeline_entries"), make(chan error, 1)
 	go func() { ended <- b.Service.Controls.CheckInvariants(t.Context()) }()
 	blocked.AwaitWaiter()
-	_, err := b.Service.Bulk.Enter(t.Context())
-	require.ErrorIs(t, err, pacing.ErrBusy)
+	require.Equal(t, modeltest.BulkTurns()-1, b.FreeBulkTurns())
 	blocked.Release()
 	require.NoError(t, <-ended)
-	leave, err := b.Service.Bulk.Enter(t.Context())
-	require.NoError(t, err, "it gave its turn back")
-	leave()
+	require.Equal(t, modeltest.BulkTurns(), b.FreeBulkTurns(), "it gave its turn back")
 }
 
 // TestCheckWaitsForTurnsAMinuteInAll takes turns while other work has all.

@@ -86,26 +86,16 @@ func TestViolationEndsAResumption(t *testing.T) {
 	require.Equal(t, "stopped", resumption(t, b).State)
 }
 
-// slowCheck holds the check of invariants up until the function it returns is called.
-func slowCheck(t *testing.T, b *modeltest.Bundle) (release func()) {
-	t.Helper()
-	tx, err := b.DB.Pool.Begin(t.Context())
-	require.NoError(t, err)
-	_, err = tx.Exec(t.Context(), "lock table invariant_violations in access exclusive mode")
-	require.NoError(t, err)
-	return func() { require.NoError(t, tx.Commit(context.WithoutCancel(t.Context()))) }
-}
-
 func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
 	t.Parallel()
 	b := stopped(t, modeltest.WithResumeCheck(100*time.Millisecond))
-	release := slowCheck(t, b)
+	check := b.BlockTable("invariant_violations")
 	resumed, err := b.Service.Releases.ResumeReleases(t.Context(), b.Operator, controls.ResumeRequest{Reason: "All is well."})
 	require.NoError(t, err)
 	require.Equal(t, "checking", resumed.Resumption.State)
 	require.Nil(t, resumed.Stop.ResumedAt, "the stop stands until then")
 	modeltest.ChangeRows(t, b, "update policies set limit_remaining = limit_remaining - 1")
-	release()
+	check.Release()
 	again := modeltest.DomainError(t, modeltest.ResumeReleases(t, b, false))
 	require.Equal(t, apperr.CodeStateConflict, again.Code)
 	b.RunJobs()
@@ -115,9 +105,9 @@ func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
 	require.Nil(t, modeltest.Must(b.Service.Controls.ReleaseStops(t.Context(), b.Operator, 1))[0].ResumedAt)
 	require.Empty(t, b.Rail.Orders)
 
-	release = slowCheck(t, b)
+	check = b.BlockTable("invariant_violations")
 	require.NoError(t, modeltest.ResumeReleases(t, b, true))
-	release()
+	check.Release()
 	b.RunJobs()
 	require.Equal(t, "completed", resumption(t, b).State)
 	require.True(t, modeltest.Must(b.Service.Controls.ReleaseStops(t.Context(), b.Operator, 1))[0].Acknowledged)
@@ -127,8 +117,8 @@ func TestResumptionChecksWhatTheRequestCannotWaitFor(t *testing.T) {
 func TestResumptionIsRefusedWhenItCannotBeChecked(t *testing.T) {
 	t.Parallel()
 	b := stopped(t, modeltest.WithResumeCheck(100*time.Millisecond))
-	release := slowCheck(t, b)
-	defer release()
+	check := b.BlockTable("invariant_violations")
+	defer check.Release()
 	require.NoError(t, modeltest.ResumeReleases(t, b, false))
 	sweep := func() error {
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
