@@ -229,7 +229,7 @@ func (c *paymentChaos) logState(t *testing.T, open string) {
 	for _, p := range c.running {
 		t.Logf("a process logged:\n%s", p.log)
 	}
-	for _, table := range []string{open, "payout_methods", "payout_attempts", "reconciliation_exceptions", "database_restores", "river.river_job where finalized_at is null"} {
+	for _, table := range []string{open, "payout_methods", "payout_attempts", "reconciliation_exceptions", "database_restores", "release_stops", "invariant_violations", "invariant_checks", "river.river_job where finalized_at is null"} {
 		rows, err := c.DB.Pool.Query(t.Context(), "select row_to_json(r)::text from (select * from "+table+") as r")
 		require.NoError(t, err)
 		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
