@@ -155,8 +155,8 @@ func (s *Service) updateRestore(ctx context.Context, caller actor.Actor, in Rest
 // and records the database's present identity.
 func endRestore(ctx context.Context, tx *store.Tx, row *controls.RestoreRow, outcome, reason string) error {
 	row.EndedAt, row.EndedBy, row.EndReason, row.Outcome = &tx.Now, new(tx.Actor.PersonID()), &reason, &outcome
-	_, err := tx.NewRaw(`update database_identity set heartbeat = greatest(heartbeat, ?), heartbeat_at = clock_timestamp(), system_identifier = null, timeline = null`,
-		row.FileStoreHeartbeat).Exec(ctx)
+	err := tx.NewRaw(`update database_identity set heartbeat = greatest(heartbeat, ?), heartbeat_at = clock_timestamp(), system_identifier = null, timeline = null
+		returning heartbeat_at`, row.FileStoreHeartbeat).Scan(ctx, &row.EventsResumedAt)
 	if err != nil {
 		return fmt.Errorf("end the restore: %w", err)
 	}

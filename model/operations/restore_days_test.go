@@ -68,6 +68,19 @@ func TestRestoreFinishAcceptsNoDayThatIsNotOver(t *testing.T) {
 	}
 }
 
+// Business time would make the events that waited for the end of the restore late at once.
+func TestRestoreFinishSavesWhenEventsResume(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	in := operations.RestoreRequest{Reason: "The disk broke.", Rail: scripted, WithoutReports: true}
+	modeltest.Must(b.Service.Operations.BeginRestore(t.Context(), b.Operator, in))
+	b.AdvanceClock(time.Hour)
+	modeltest.Must(b.Service.Operations.FinishRestore(t.Context(), b.Operator, in))
+	var resumed, ended time.Time
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select events_resumed_at, ended_at from database_restores").Scan(&resumed, &ended))
+	require.WithinDuration(t, ended.Add(-time.Hour), resumed, time.Minute)
+}
+
 // The address of one rail name changes to another bank, which knows nothing about the
 // days of the first one; the first one has a payout.
 func TestReportDaysAreThoseOfTheBank(t *testing.T) {

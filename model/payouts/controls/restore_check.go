@@ -40,6 +40,7 @@ type RestoreRow struct {
 	EndedBy            *actor.PersonID
 	EndReason          *string
 	Outcome            *string
+	EventsResumedAt    *time.Time // by the clock of the database, not the business time
 }
 
 // LoadOpenRestore reads the open restore; nil if there is none.
