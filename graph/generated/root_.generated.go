@@ -13126,7 +13126,7 @@ extend type Mutation {
   resumeReleases("The reason." input: ResumeReleasesInput!): ResumeReleasesPayload
 }
 
-"A rule that must always hold. Changed records are checked every minute, all records every hour."
+"A rule that must always hold. Changed records are checked every minute (up to six minutes apart during and after a large event), all records every hour."
 type Invariant {
   "Name of the database view that lists the violations."
   name: String!
