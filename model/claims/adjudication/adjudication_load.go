@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims"
 	"parapet/model/hazard/occurrence"
@@ -60,29 +61,36 @@ func (adj *adjudication) load(ctx context.Context, policies []*underwriting.Poli
 	return err
 }
 
-// lockRelevantClaims locks the claims that a decision depends on: those for the
-// occurrence or one merged with it, those close enough in time to be about the same
-// event, and the claim that an operator decides. A policy may have any number of other
-// claims; they are not read.
+// lockRelevantClaims locks the claims that selectRelevantClaims selects.
 func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) ([]*claims.ClaimRow, error) {
-	relevant := adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.id = ?", adj.decidedClaimID)
-	if occ := adj.occurrence; occ != nil {
-		reach := occ.Kind.Rules().Duplicates.Window
-		of := func() *bun.SelectQuery {
-			return adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.policy_id in (?)", bun.List(policies))
-		}
-		same := bun.List(slices.Collect(maps.Keys(adj.occurrenceIDs)))
-		relevant = relevant.Union(of().Where("c.occurrence_id in (?)", same).Where(holdsOccurrenceSQL)).
-			Union(of().Where("c.occurrence_id in (?)", same).Where(wasRetractedSQL)).
-			Union(of().Where("c.occurrence_id is not null").Where("c.occurred_at between ? and ?", occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)))
-	}
-	var claims []*claims.ClaimRow
-	err := adj.NewSelect().Model(&claims).Where("c.id in (?)", relevant).Where("c.policy_id in (?)", bun.List(policies)).
-		OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
+	var relevant []*claims.ClaimRow
+	err := adj.NewSelect().Model(&relevant).Where("c.id = any (array(?))", adj.selectRelevantClaims(policies)).OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("lock claims: %w", err)
 	}
-	return claims, nil
+	return relevant, nil
+}
+
+// selectRelevantClaims selects the ids of the claims that a decision depends on: those for
+// the occurrence or one merged with it, those close enough in time to be about the same
+// event, and the claim that an operator decides. A policy may have any number of other
+// claims; they are not read. Nor are the claims of other policies, of which a large event
+// has many: each policy is looked up by its own, and not all by one condition.
+func (adj *adjudication) selectRelevantClaims(policies []uuid.UUID) *bun.SelectQuery {
+	relevant := adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.id = ?", adj.decidedClaimID)
+	occ := adj.occurrence
+	if occ == nil {
+		return relevant
+	}
+	of := func() *bun.SelectQuery {
+		return adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.policy_id = p.id")
+	}
+	same, reach := bun.List(slices.Collect(maps.Keys(adj.occurrenceIDs))), occ.Kind.Rules().Duplicates.Window
+	ofPolicy := of().Where("c.occurrence_id in (?)", same).Where(holdsOccurrenceSQL).
+		UnionAll(of().Where("c.occurrence_id in (?)", same).Where(wasRetractedSQL)).
+		UnionAll(of().Where("c.occurrence_id is not null").Where("c.occurred_at between ? and ?", occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)))
+	return relevant.UnionAll(adj.NewSelect().ColumnExpr("r.id").TableExpr("unnest(?::uuid[]) as p (id)", pgdialect.Array(policies)).
+		Join("cross join lateral (?) as r", ofPolicy))
 }
 
 // loadOccurrenceIDs loads the ids of the occurrence, of those that an operator merged with

@@ -8,6 +8,8 @@ import (
 
 	"parapet/model/claims/candidates"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/kernel/actor"
+	"parapet/model/kernel/store"
 )
 
 // ExplainCandidates returns the plan of the query that finds an occurrence's policies.
@@ -22,6 +24,21 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	}
 	var lines []string
 	err = s.DB.NewRaw("explain ?", candidates.NewQuery(s.DB, happened)).Scan(ctx, &lines)
+	return strings.Join(lines, "\n"), err
+}
+
+// ExplainRelevantClaims returns the plan of the query that finds the claims on which the
+// decisions for some policies depend.
+func (s *Service) ExplainRelevantClaims(ctx context.Context, event string, policies []uuid.UUID) (string, error) {
+	row := new(occurrence.OccurrenceRow)
+	var lines []string
+	err := s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		if err := tx.NewSelect().Model(row).Where("source_event_id = ?", event).Scan(ctx); err != nil {
+			return err
+		}
+		adj := adjudication{Tx: tx, occurrence: row, occurrenceIDs: map[uuid.UUID]bool{row.ID: true}}
+		return tx.NewRaw("explain ?", adj.selectRelevantClaims(policies)).Scan(ctx, &lines)
+	})
 	return strings.Join(lines, "\n"), err
 }
 

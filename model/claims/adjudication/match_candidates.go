@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims/candidates"
 	"parapet/model/claims/watches"
@@ -31,7 +31,7 @@ func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.Occurrence
 		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0) and ` + holdsOccurrenceSQL + `) as cl on true`
 	err := tx.NewSelect().Model(&policies).Column("id", "partner", "currency", "limit_remaining", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
 		ColumnExpr("cl.waits, cl.claims, cl.owed").Join(claims, row.ID).
-		Where("p.id in (?)", bun.List(ids)).OrderExpr("p.id").Scan(ctx)
+		Where("p.id = any (?)", pgdialect.Array(ids)).OrderExpr("p.id").Scan(ctx)
 	if err != nil {
 		return nil, nil, fmt.Errorf("read candidates: %w", err)
 	}

@@ -2,9 +2,12 @@ package adjudication_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 )
 
@@ -27,4 +30,24 @@ func TestCandidateQueryUsesIndex(t *testing.T) {
 	require.NotContains(t, plan, "Seq Scan on policies")
 	b.RunJobs()
 	require.Positive(t, b.CountRows()["claims"])
+}
+
+// All claims of the event are for one occurrence: a slice must not read them all.
+func TestSlicesReadOnlyClaimsOfTheirPolicies(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.CopyPolicies(1000)
+	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
+	var policies []uuid.UUID
+	require.NoError(t, b.Service.DB.NewRaw("select policy_id from claims limit 100").Scan(t.Context(), &policies))
+	require.Len(t, policies, 100)
+	for _, statistics := range []string{"select", "analyze claims"} { // without and with
+		modeltest.ExecSQL(t, b, statistics)
+		plan, err := b.Service.Adjudication.ExplainRelevantClaims(t.Context(), "us1", policies)
+		require.NoError(t, err)
+		require.Contains(t, plan, "claims_policy_", statistics)
+		require.NotContains(t, plan, "claims_occurrence_", statistics)
+		require.NotContains(t, plan, "Seq Scan on claims", statistics)
+	}
 }
