@@ -183,6 +183,27 @@ func TestBacklogOfBatchesGetsNoJobForEachPayout(t *testing.T) {
 	require.Equal(t, [2]int{0, alone}, [2]int{batches, singles}, "what batches leave is released alone, a few at a time")
 }
 
+// The table has no statistics yet, as at the beginning of a large event.
+func TestRequeueReadsFewPayoutsOfABacklog(t *testing.T) {
+	t.Parallel()
+	const waiting, most = 800, 200
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.CopyPolicies(waiting)
+	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
+	store.Local[payouts.ReleaseSettings](b.Service.Store).Batch = true
+	b.AdvanceClock(40 * time.Second)
+	require.NoError(t, b.Service.Payouts.InTx(t.Context(), actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		n, err := payouts.RequeuePendingPayouts(ctx, tx)
+		require.NoError(t, err)
+		require.Positive(t, n)
+		var read int
+		require.NoError(t, tx.NewRaw("select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relname = 'payouts'").Scan(ctx, &read))
+		require.Less(t, read, most)
+		return nil
+	}))
+}
+
 func TestPayoutInFlightIsRequeuedAfterItsLease(t *testing.T) {
 	t.Parallel()
 	b, _, order := modeltest.NewPayoutInFlight(t)
