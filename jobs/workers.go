@@ -192,13 +192,10 @@ func (c Config) registerWorkers() *river.Workers {
 	return workers
 }
 
-// sweepInterval is the longest delay before a deadline is noticed.
-const sweepInterval = 5 * time.Second
-
 func (c Config) periodicJobs() []*river.PeriodicJob {
 	jobs := []*river.PeriodicJob{newPeriodicJob(rescueInterval, RescueJobs{}), newPeriodicJob(checkInterval, CheckInvariants{}), newPeriodicJob(reportInterval, FetchReports{})}
 	for _, work := range operations.DueWorkKinds() {
-		jobs = append(jobs, newPeriodicJob(sweepInterval, store.SweepWork{Work: work}))
+		jobs = append(jobs, newPeriodicJob(operations.SweepInterval(work), store.SweepWork{Work: work}))
 	}
 	if _, writes := c.Rail.(fileRail); writes {
 		jobs = append(jobs, newPeriodicJob(c.FileInterval, WriteFiles{}))

@@ -29,6 +29,13 @@ import (
 // slice that fails.
 const workReportLines store.DueWork = "report_lines"
 
+// These kinds of due work have longer intervals: see SweepInterval.
+const (
+	workSecrets    store.DueWork = "secrets"
+	workPartitions store.DueWork = "partitions"
+	workFiles      store.DueWork = "files"
+)
+
 // workStatistics collects the statistics of a table, which occupies a processor for
 // seconds: it takes a turn of bulk work, or begins after statisticsTurnWait.
 const (
@@ -63,10 +70,20 @@ var sweepSteps = []sweepStep{
 	{"answers", store.SweepBatchSize, purgeIdempotencyKeys},
 	{"deliveries", store.SweepBatchSize, webhooks.PurgeDeliveries},
 	{"calls", store.SweepBatchSize, audit.PurgeCalls},
-	{"secrets", store.SweepBatchSize, store.PurgeSecrets},
-	{"partitions", store.SweepBatchSize, partition.AddAhead},
+	{workSecrets, store.SweepBatchSize, store.PurgeSecrets},
+	{workPartitions, store.SweepBatchSize, partition.AddAhead},
 	{workStatistics, 1, partition.AnalyzeGrown},
-	{"files", store.SweepBatchSize, claims.DeleteOrphanFiles},
+	{workFiles, store.SweepBatchSize, claims.DeleteOrphanFiles},
+}
+
+// SweepInterval returns the time between two turns of a kind of due work: the longest
+// delay before a deadline is noticed, and a minute for work that no client waits for and
+// of which there is little.
+func SweepInterval(work store.DueWork) time.Duration {
+	if slices.Contains([]store.DueWork{workSecrets, workPartitions, workFiles}, work) {
+		return time.Minute
+	}
+	return 5 * time.Second
 }
 
 // DueWorkKinds lists the kinds of due work.

@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -57,6 +58,18 @@ func TestSweepDueHoldsLockPerKind(t *testing.T) {
 	require.NoError(t, b.Service.Operations.SweepDue(t.Context(), "quotes"))
 	require.Equal(t, 1, expired())
 	require.NoError(t, b.Service.Operations.SweepDue(t.Context(), "unknown"))
+}
+
+func TestDeadlinesAreSweptEveryFewSeconds(t *testing.T) {
+	t.Parallel()
+	slow := []store.DueWork{"secrets", "partitions", "files"}
+	for _, work := range operations.DueWorkKinds() {
+		want := 5 * time.Second
+		if slices.Contains(slow, work) {
+			want = time.Minute
+		}
+		require.Equal(t, want, operations.SweepInterval(work), work)
+	}
 }
 
 func TestPayoutOfDeadWorkerIsRequeuedAfterLease(t *testing.T) {
