@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/store"
 )
 
@@ -43,14 +44,9 @@ func RequeuePendingPayouts(ctx context.Context, tx *store.Tx) (int, error) {
 	return requeueOverduePayouts(ctx, tx, "status = 'pending'", requeuePendingAfter, false, limit)
 }
 
-// orderByIndexSQL makes Postgres read rows in the order of an index until it has enough.
-// Before the statistics of the table know about the payouts of a large event, Postgres
-// expects a few rows, and would read and sort all of them.
-const orderByIndexSQL = "select set_config('enable_sort', 'off', true)"
-
 func requeueOverduePayouts(ctx context.Context, tx *store.Tx, status string, after time.Duration, ahead bool, limit int) (int, error) {
-	if _, err := tx.NewRaw(orderByIndexSQL).Exec(ctx); err != nil {
-		return 0, fmt.Errorf("set how overdue payouts are read: %w", err)
+	if err := dbconn.OrderByIndex(ctx, tx); err != nil {
+		return 0, err
 	}
 	var rows []struct {
 		ID       uuid.UUID

@@ -7,6 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
@@ -202,10 +203,18 @@ func makeEndpointDue(ctx context.Context, tx *store.Tx, partner string, endpoint
 // PurgeDeliveries deletes deliveries older than deliveryRetention and those of deleted
 // endpoints. It keeps pending ones.
 func PurgeDeliveries(ctx context.Context, tx *store.Tx) (int, error) {
-	res, err := tx.NewRaw(`delete from deliveries where (id, partner) in (
-		select d.id, d.partner from deliveries d where d.created_at < ?0 and d.status <> ?1 limit ?2)
-		or (id, partner) in (select d.id, d.partner from deliveries d join webhook_endpoints e on e.id = d.endpoint_id and e.partner = d.partner
-			where e.deleted_at is not null limit ?2)`, tx.Now.Add(-deliveryRetention), DeliveryPending, store.SweepBatchSize).Exec(ctx)
+	if err := dbconn.OrderByIndex(ctx, tx); err != nil {
+		return 0, err
+	}
+	// An id has the time of its delivery or, when the business clock was moved forward, an
+	// earlier one: no delivery from before the limit has a later id.
+	res, err := tx.NewRaw(`delete from deliveries where ctid = any (array(
+			(select d.ctid from deliveries d where d.id < lowest_uuid(?0) and d.created_at < ?0 and d.status <> ?1 order by d.id limit ?2)
+			union all
+			(select d.ctid from webhook_endpoints e cross join lateral (
+				select ctid from deliveries d where d.endpoint_id = e.id and d.partner = e.partner order by d.id desc limit ?2) as d
+			where e.deleted_at is not null limit ?2)))`,
+		tx.Now.Add(-deliveryRetention), DeliveryPending, store.SweepBatchSize).Exec(ctx)
 	if err != nil {
 		return 0, fmt.Errorf("forget deliveries: %w", err)
 	}
@@ -214,7 +223,7 @@ func PurgeDeliveries(ctx context.Context, tx *store.Tx) (int, error) {
 		return int(n), err
 	}
 	_, err = tx.NewRaw(`delete from webhook_endpoints e where deleted_at is not null
-		and not exists (select from deliveries d where d.endpoint_id = e.id and d.partner = e.partner)`).Exec(ctx)
+		and not exists (select from deliveries d where d.endpoint_id = e.id and d.partner = e.partner order by d.id desc limit 1)`).Exec(ctx)
 	return 0, err
 }
 
