@@ -17,10 +17,19 @@ func HoldRelayLock(ctx context.Context, tx pgx.Tx, idle string) error {
 	return tx.SendBatch(ctx, statements).Close()
 }
 
-// RelayPagesRead returns how many pages a pass of the relay reads to find waiting events.
-func (s *Service) RelayPagesRead(ctx context.Context) (pages int64, err error) {
-	var plan string
+// RelayPagesRead returns how many pages a pass of the relay reads to find waiting events,
+// and how many to learn whether any wait.
+func (s *Service) RelayPagesRead(ctx context.Context) (waiting, due int64, err error) {
 	query := strings.NewReplacer("$1", fmt.Sprint(RelayBatchSize), "current_setting('parapet.relay')", "'true'").Replace(unsequencedEventsQuery)
+	if waiting, err = s.pagesRead(ctx, query); err != nil {
+		return 0, 0, err
+	}
+	due, err = s.pagesRead(ctx, relayDueSQL)
+	return waiting, due, err
+}
+
+func (s *Service) pagesRead(ctx context.Context, query string) (pages int64, err error) {
+	var plan string
 	if err := s.Pool.QueryRow(ctx, "explain (analyze, buffers, format json) "+query).Scan(&plan); err != nil {
 		return 0, err
 	}
