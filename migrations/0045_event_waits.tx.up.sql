@@ -1,6 +1,6 @@
 -- "Waits for its sequence for over a minute" was measured by business time: when the clock of a rehearsal server moved
 -- forward, events of the last seconds counted as late, and releases stopped. Ids have the time of the server's clock, which
--- nobody moves. So has the new column, for the end of a restore.
+-- does not move with business time. So has the new column, for the end of a restore.
 
 alter table database_restores add column if not exists events_resumed_at timestamptz;
 comment on column database_restores.events_resumed_at is 'When events could get sequences again, by the clock of the database, whatever the business time is. Null while the restore is open.';
