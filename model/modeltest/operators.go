@@ -57,6 +57,15 @@ func ExecSQL(t *testing.T, b *Bundle, text string, args ...any) {
 	require.NoError(t, err)
 }
 
+// RowsRead returns how many rows of a table the transaction has read, by scans and by
+// indexes.
+func RowsRead(t *testing.T, tx *store.Tx, table string) (rows int) {
+	t.Helper()
+	err := tx.NewRaw("select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relname = ?", table).Scan(t.Context(), &rows)
+	require.NoError(t, err)
+	return rows
+}
+
 // NewServiceAt returns the domain layer of another process.
 func NewServiceAt(t *testing.T, url, folder string) (*model.Service, *dbpool.Database) {
 	t.Helper()
