@@ -1,6 +1,7 @@
 package modeltest
 
 import (
+	"context"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -59,9 +60,9 @@ func ExecSQL(t *testing.T, b *Bundle, text string, args ...any) {
 
 // RowsRead returns how many rows of a table the transaction has read, by scans and by
 // indexes.
-func RowsRead(t *testing.T, tx *store.Tx, table string) (rows int) {
+func RowsRead(ctx context.Context, t *testing.T, tx *store.Tx, table string) (rows int) {
 	t.Helper()
-	err := tx.NewRaw("select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relname = ?", table).Scan(t.Context(), &rows)
+	err := tx.NewRaw("select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relname = ?", table).Scan(ctx, &rows)
 	require.NoError(t, err)
 	return rows
 }

@@ -200,7 +200,7 @@ func TestRequeueReadsFewPayoutsOfABacklog(t *testing.T) {
 		n, err := payouts.RequeuePendingPayouts(ctx, tx)
 		require.NoError(t, err)
 		require.Positive(t, n)
-		require.Less(t, modeltest.RowsRead(t, tx, "payouts"), most)
+		require.Less(t, modeltest.RowsRead(ctx, t, tx, "payouts"), most)
 		return nil
 	}))
 }

@@ -43,7 +43,7 @@ func TestPurgeReadsOnlyDeliveriesThatItDeletes(t *testing.T) {
 			require.NoError(t, err)
 			require.Equal(t, want, n)
 		}
-		require.Less(t, modeltest.RowsRead(t, tx, "deliveries"), most)
+		require.Less(t, modeltest.RowsRead(ctx, t, tx, "deliveries"), most)
 		return nil
 	}))
 	b.Sweep()
