@@ -13,10 +13,11 @@ import (
 type Copy struct {
 	After     int // statements
 	Statement string
-	Rows      io.Reader // in the text format of COPY
+	Columns   string                         // query of the columns that are copied
+	Rows      func(types []uint32) io.Reader // in the format of COPY; types: of the columns, by their numbers in pg_type
 }
 
-// Send sends statements, prepared, in one round trip. Each copy is a round trip of its own
+// Send sends statements, prepared, in one round trip. Each copy takes two of its own
 // and divides the statements; copies are ordered by After. After an error nothing further
 // is sent.
 func Send(ctx context.Context, conn *pgx.Conn, statements []*pgx.QueuedQuery, copies []Copy) error {
@@ -26,12 +27,27 @@ func Send(ctx context.Context, conn *pgx.Conn, statements []*pgx.QueuedQuery, co
 			return err
 		}
 		sent = rows.After
-		read := &errorReader{Reader: rows.Rows}
-		if _, err := conn.PgConn().CopyFrom(ctx, read, rows.Statement); err != nil {
-			return cmp.Or(read.err, err)
+		if err := sendCopy(ctx, conn, rows); err != nil {
+			return err
 		}
 	}
 	return send(ctx, conn, statements[sent:])
+}
+
+// sendCopy describes the columns first, in the transaction: it locks the table, so that no
+// migration changes a column before its rows are copied.
+func sendCopy(ctx context.Context, conn *pgx.Conn, rows Copy) error {
+	described, err := conn.Prepare(ctx, "", rows.Columns)
+	if err != nil {
+		return err
+	}
+	types := make([]uint32, len(described.Fields))
+	for i, column := range described.Fields {
+		types[i] = column.DataTypeOID
+	}
+	read := &errorReader{Reader: rows.Rows(types)}
+	_, err = conn.PgConn().CopyFrom(ctx, read, rows.Statement)
+	return cmp.Or(read.err, err)
 }
 
 // errorReader keeps the error of a reader: Postgres only says that the client ended the

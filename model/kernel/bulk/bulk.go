@@ -185,11 +185,16 @@ func formatText(value reflect.Value, cast string) (string, error) {
 	case "::text[]":
 		return formatArray(value), nil
 	}
-	if value.Type() == jsonType {
-		return string(value.Bytes()), nil
-	}
-	text, err := wire.Encode(value.Interface())
+	text, err := encodeJSON(value)
 	return string(text), err
+}
+
+// encodeJSON returns a value as JSON; jsontext.Value is JSON already.
+func encodeJSON(value reflect.Value) ([]byte, error) {
+	if value.Type() == jsonType {
+		return value.Bytes(), nil
+	}
+	return wire.Encode(value.Interface())
 }
 
 var arrayEscapes = strings.NewReplacer(`\`, `\\`, `"`, `\"`)

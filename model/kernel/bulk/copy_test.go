@@ -1,13 +1,20 @@
 package bulk_test
 
 import (
+	"fmt"
 	"io"
+	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 	"testing/iotest"
+	"time"
 
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun/schema"
 
 	"parapet/model/kernel/bulk"
 	"parapet/model/modeltest"
@@ -23,10 +30,21 @@ func copyRows(t *testing.T, rows []*row, through func(io.Reader) io.Reader) *mod
 	conn, err := b.DB.Pool.Acquire(t.Context())
 	require.NoError(t, err)
 	defer conn.Release()
-	done, err := conn.Conn().PgConn().CopyFrom(t.Context(), through(bulk.CopyRows(table.Fields, rows)), bulk.CopyStatement(table))
+	done, err := conn.Conn().PgConn().CopyFrom(t.Context(), through(bulk.CopyRows(table.Fields, columnTypes(t, conn.Conn(), table), rows)), bulk.CopyStatement(table))
 	require.NoError(t, err)
 	require.EqualValues(t, len(rows), done.RowsAffected())
 	return b
+}
+
+func columnTypes(t testing.TB, conn *pgx.Conn, table *schema.Table) []uint32 {
+	t.Helper()
+	described, err := conn.Prepare(t.Context(), "", bulk.ColumnsStatement(table))
+	require.NoError(t, err)
+	types := make([]uint32, len(described.Fields))
+	for i, column := range described.Fields {
+		types[i] = column.DataTypeOID
+	}
+	return types
 }
 
 func TestCopiedRowsAreReadBackEqual(t *testing.T) {
@@ -56,18 +74,101 @@ func TestCopiedTextsKeepTheirCharacters(t *testing.T) {
 	require.Equal(t, full.Reasons, read.Reasons)
 }
 
-func TestCopyNamesTheColumnThatIsNoJSON(t *testing.T) {
+func TestCopiedTimesAndNumbersReachTheLimits(t *testing.T) {
 	t.Parallel()
-	full, _ := newRows()
-	full.Body.Name = "\xff"
-	table := modeltest.New(t).DB.Bun.Table(reflect.TypeFor[row]())
-	_, err := io.Copy(io.Discard, bulk.CopyRows(table.Fields, []*row{full}))
-	require.ErrorContains(t, err, "column body: ")
+	rows := make([]*row, 5)
+	for i := range rows {
+		rows[i], _ = newRows()
+		rows[i].ID[15] = byte(i)
+	}
+	rows[0].Day, rows[1].Day = new(time.Date(1, 1, 1, 0, 0, 0, 0, time.UTC)), new(time.Date(1999, 12, 31, 0, 0, 0, 0, time.UTC))
+	rows[2].Day, rows[3].Day = new(time.Date(2000, 2, 29, 0, 0, 0, 0, time.UTC)), new(time.Date(9999, 12, 31, 0, 0, 0, 0, time.UTC))
+	rows[4].Day = new(time.Date(2026, 3, 2, 23, 30, 0, 0, time.FixedZone("", -5*3600))) // the day that it names in its zone
+	rows[0].At, rows[1].At = time.Date(1, 1, 1, 0, 0, 0, 1_000, time.UTC), time.Date(1999, 12, 31, 23, 59, 59, 999_999_999, time.UTC)
+	rows[2].At, rows[3].At = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(9999, 12, 31, 23, 59, 59, 0, time.FixedZone("", 3600))
+	rows[0].Amount, rows[1].Amount, rows[0].Count, rows[1].Count = math.MinInt64, math.MaxInt64, math.MinInt32, math.MaxInt32
+	b := copyRows(t, rows, func(r io.Reader) io.Reader { return r })
+	var read []struct {
+		Day, At       string
+		Amount, Count int64
+	}
+	require.NoError(t, b.DB.Bun.NewRaw("select day::text, (at at time zone 'utc')::text as at, amount, count from bulk_rows order by id").Scan(t.Context(), &read))
+	var texts []string
+	for _, each := range read {
+		texts = append(texts, fmt.Sprint(each.Day, " ", each.At, " ", each.Amount, " ", each.Count))
+	}
+	require.Equal(t, []string{
+		"0001-01-01 0001-01-01 00:00:00.000001 -9223372036854775808 -2147483648",
+		"1999-12-31 1999-12-31 23:59:59.999999 9223372036854775807 2147483647",
+		"2000-02-29 2000-01-01 00:00:00 -1 7",
+		"9999-12-31 9999-12-31 22:59:59 -1 7",
+		"2026-03-02 2026-03-01 23:59:59.999999 -1 7",
+	}, texts)
 }
 
-func TestPanicWhileRowsAreCopiedIsAnError(t *testing.T) {
+func TestCopyNamesTheColumnAndWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	table := modeltest.New(t).DB.Bun.Table(reflect.TypeFor[row]())
-	_, err := io.Copy(io.Discard, bulk.CopyRows(table.Fields, []*row{nil}))
-	require.ErrorContains(t, err, "copy rows: panic: ")
+	b := modeltest.New(t)
+	_, err := b.DB.Pool.Exec(t.Context(), createTable)
+	require.NoError(t, err)
+	table := b.DB.Bun.Table(reflect.TypeFor[row]())
+	conn, err := b.DB.Pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	for message, change := range map[string]func(full *row, types map[string]uint32){
+		"column body: ": func(full *row, _ map[string]uint32) { full.Body.Name = "\xff" },
+		"column count: 2147483648 is too large for an integer":                                    func(full *row, _ map[string]uint32) { full.Count = math.MaxInt32 + 1 },
+		"column amount: a value of type int64 cannot be copied to a column of type 25 in pg_type": func(_ *row, types map[string]uint32) { types["amount"] = pgtype.TextOID },
+		"column status: a value of type bulk_test.state cannot be copied to a column of type 1700 in pg_type": func(_ *row, types map[string]uint32) {
+			types["status"] = pgtype.NumericOID
+		},
+		"copy rows: panic: ": func(_ *row, types map[string]uint32) { types["status"] = pgtype.UUIDOID },
+	} {
+		full, _ := newRows()
+		named, types := make(map[string]uint32), columnTypes(t, conn.Conn(), table)
+		for i, field := range table.Fields {
+			named[field.Name] = types[i]
+		}
+		change(full, named)
+		for i, field := range table.Fields {
+			types[i] = named[field.Name]
+		}
+		_, err := io.Copy(io.Discard, bulk.CopyRows(table.Fields, types, []*row{full}))
+		require.ErrorContains(t, err, message)
+	}
+}
+
+// BenchmarkCopyRows compares CopyRows with the encoder of pgx.CopyFrom, which takes each
+// value as an interface.
+func BenchmarkCopyRows(b *testing.B) {
+	bundle := modeltest.New(b)
+	_, err := bundle.DB.Pool.Exec(b.Context(), createTable)
+	require.NoError(b, err)
+	table := bundle.DB.Bun.Table(reflect.TypeFor[row]())
+	conn, err := bundle.DB.Pool.Acquire(b.Context())
+	require.NoError(b, err)
+	defer conn.Release()
+	types := columnTypes(b, conn.Conn(), table)
+	full, empty := newRows()
+	rows := slices.Repeat([]*row{full, empty}, 500)
+	b.Run("ours", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			_, err := io.Copy(io.Discard, bulk.CopyRows(table.Fields, types, rows))
+			require.NoError(b, err)
+		}
+	})
+	b.Run("pgx", func(b *testing.B) {
+		b.ReportAllocs()
+		var out []byte
+		for b.Loop() {
+			for _, each := range rows {
+				out = out[:0]
+				for i, field := range table.Fields {
+					out, err = conn.Conn().TypeMap().Encode(types[i], pgx.BinaryFormatCode, field.Value(reflect.ValueOf(each).Elem()).Interface(), out)
+					require.NoError(b, err)
+				}
+			}
+		}
+	})
 }

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"io"
 	"reflect"
 	"time"
 
@@ -40,7 +41,11 @@ func (tx *Tx) QueueInsertRows(rows any) error {
 	table := tx.tableOf(rows)
 	if reflect.ValueOf(rows).Len() >= bulk.MinCopiedRows {
 		text := tx.Store.Statements.Get(rows, "copy rows", func() string { return bulk.CopyStatement(table) })
-		tx.copies = append(tx.copies, dbconn.Copy{After: len(tx.Batch.QueuedQueries), Statement: text, Rows: bulk.CopyRows(table.Fields, rows)})
+		columns := tx.Store.Statements.Get(rows, "copied columns", func() string { return bulk.ColumnsStatement(table) })
+		tx.copies = append(tx.copies, dbconn.Copy{
+			After: len(tx.Batch.QueuedQueries), Statement: text, Columns: columns,
+			Rows: func(types []uint32) io.Reader { return bulk.CopyRows(table.Fields, types, rows) },
+		})
 		return nil
 	}
 	text := tx.Store.Statements.Get(rows, "insert rows", func() string { return bulk.InsertStatement(table) })
