@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
@@ -61,14 +60,13 @@ func (r *embeddedClaims) toPolicyClaims() PolicyClaims {
 }
 
 // LoadPolicyClaims loads the claims shown in the policies' records.
-func LoadPolicyClaims(ctx context.Context, db bun.IDB, policies []uuid.UUID) (map[uuid.UUID]PolicyClaims, error) {
+func LoadPolicyClaims(ctx context.Context, tx *store.Tx, policies []uuid.UUID) (map[uuid.UUID]PolicyClaims, error) {
 	var rows []struct {
 		ID uuid.UUID
 		embeddedClaims
 	}
-	err := db.NewSelect().TableExpr("policies as p").ColumnExpr("p.id, n.*").Join("cross join lateral ("+newestClaimsSQL+") as n").
-		Where("p.id in (?)", bun.List(policies)).Scan(ctx, &rows)
-	if err != nil {
+	read := tx.NewSelect().TableExpr("policies as p").ColumnExpr("p.id, n.*").Join("cross join lateral (" + newestClaimsSQL + ") as n").Where("p.id = any ($1)")
+	if err := tx.ScanPrepared(ctx, read, &rows, policies); err != nil {
 		return nil, fmt.Errorf("list claims of policies: %w", err)
 	}
 	claims := make(map[uuid.UUID]PolicyClaims, len(rows))

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
 	"parapet/model/claims/measured"
@@ -68,9 +67,8 @@ type adjudication struct {
 // result.
 func adjudicatePolicies(ctx context.Context, tx *store.Tx, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) error {
 	var policies []*underwriting.PolicyRow
-	err := tx.NewSelect().Model(&policies).Where("p.id in (?)", bun.List(ids)).Where("p.status <> ?", underwriting.PolicyArchived).
-		OrderExpr("p.id").For("NO KEY UPDATE").Scan(ctx)
-	if err != nil {
+	locked := tx.NewSelect().Model(&policies).Where("p.id = any ($1)").Where("p.status <> ?", underwriting.PolicyArchived).OrderExpr("p.id").For("NO KEY UPDATE")
+	if err := tx.ScanPrepared(ctx, locked, &policies, ids); err != nil {
 		return fmt.Errorf("lock policies: %w", err)
 	}
 	for _, p := range policies {

@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims"
 	"parapet/model/hazard/occurrence"
@@ -61,36 +60,38 @@ func (adj *adjudication) load(ctx context.Context, policies []*underwriting.Poli
 	return err
 }
 
-// lockRelevantClaims locks the claims that selectRelevantClaims selects.
+// lockRelevantClaims locks the claims that relevantClaims selects.
 func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) ([]*claims.ClaimRow, error) {
+	ids, args := adj.relevantClaims(policies)
 	var relevant []*claims.ClaimRow
-	err := adj.NewSelect().Model(&relevant).Where("c.id = any (array(?))", adj.selectRelevantClaims(policies)).OrderExpr("c.id").For("NO KEY UPDATE").Scan(ctx)
-	if err != nil {
+	locked := adj.NewSelect().Model(&relevant).Where("c.id = any (array(?))", ids).OrderExpr("c.id").For("NO KEY UPDATE")
+	if err := adj.ScanPrepared(ctx, locked, &relevant, args...); err != nil {
 		return nil, fmt.Errorf("lock claims: %w", err)
 	}
 	return relevant, nil
 }
 
-// selectRelevantClaims selects the ids of the claims that a decision depends on: those for
-// the occurrence or one merged with it, those close enough in time to be about the same
-// event, and the claim that an operator decides. A policy may have any number of other
-// claims; they are not read. Nor are the claims of other policies, of which a large event
-// has many: each policy is looked up by its own, and not all by one condition.
-func (adj *adjudication) selectRelevantClaims(policies []uuid.UUID) *bun.SelectQuery {
-	relevant := adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.id = ?", adj.decidedClaimID)
+// relevantClaims returns a query, with its arguments, of the ids of the claims that a
+// decision depends on: those for the occurrence or one merged with it, those close enough
+// in time to be about the same event, and the claim that an operator decides. A policy may
+// have any number of other claims; they are not read. Nor are the claims of other policies,
+// of which a large event has many: each policy is looked up by its own, and not all by one
+// condition.
+func (adj *adjudication) relevantClaims(policies []uuid.UUID) (q *bun.SelectQuery, args []any) {
+	relevant := adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.id = $1")
 	occ := adj.occurrence
 	if occ == nil {
-		return relevant
+		return relevant, []any{adj.decidedClaimID}
 	}
 	of := func() *bun.SelectQuery {
 		return adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.policy_id = p.id")
 	}
-	same, reach := bun.List(slices.Collect(maps.Keys(adj.occurrenceIDs))), occ.Kind.Rules().Duplicates.Window
-	ofPolicy := of().Where("c.occurrence_id in (?)", same).Where(holdsOccurrenceSQL).
-		UnionAll(of().Where("c.occurrence_id in (?)", same).Where(wasRetractedSQL)).
-		UnionAll(of().Where("c.occurrence_id is not null").Where("c.occurred_at between ? and ?", occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)))
-	return relevant.UnionAll(adj.NewSelect().ColumnExpr("r.id").TableExpr("unnest(?::uuid[]) as p (id)", pgdialect.Array(policies)).
-		Join("cross join lateral (?) as r", ofPolicy))
+	ofPolicy := of().Where("c.occurrence_id = any ($3)").Where(holdsOccurrenceSQL).
+		UnionAll(of().Where("c.occurrence_id = any ($3)").Where(wasRetractedSQL)).
+		UnionAll(of().Where("c.occurrence_id is not null").Where("c.occurred_at between $4 and $5"))
+	reach := occ.Kind.Rules().Duplicates.Window
+	return relevant.UnionAll(adj.NewSelect().ColumnExpr("r.id").TableExpr("unnest($2::uuid[]) as p (id)").Join("cross join lateral (?) as r", ofPolicy)),
+		[]any{adj.decidedClaimID, policies, slices.Collect(maps.Keys(adj.occurrenceIDs)), occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)}
 }
 
 // loadOccurrenceIDs loads the ids of the occurrence, of those that an operator merged with

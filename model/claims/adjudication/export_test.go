@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
+	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims/candidates"
 	"parapet/model/hazard/occurrence"
@@ -28,8 +30,9 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 }
 
 // ExplainRelevantClaims returns the plan of the query that finds the claims on which the
-// decisions for some policies depend.
-func (s *Service) ExplainRelevantClaims(ctx context.Context, event string, policies []uuid.UUID) (string, error) {
+// decisions for some policies depend: the plan for these policies, or the one that a prepared
+// statement has for any.
+func (s *Service) ExplainRelevantClaims(ctx context.Context, event string, policies []uuid.UUID, generic bool) (string, error) {
 	row := new(occurrence.OccurrenceRow)
 	var lines []string
 	err := s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
@@ -37,7 +40,20 @@ func (s *Service) ExplainRelevantClaims(ctx context.Context, event string, polic
 			return err
 		}
 		adj := adjudication{Tx: tx, occurrence: row, occurrenceIDs: map[uuid.UUID]bool{row.ID: true}}
-		return tx.NewRaw("explain ?", adj.selectRelevantClaims(policies)).Scan(ctx, &lines)
+		relevant, args := adj.relevantClaims(policies)
+		mode := "force_custom_plan"
+		if generic {
+			mode = "force_generic_plan"
+		}
+		_, err := tx.NewRaw("set local plan_cache_mode = ?; prepare relevant (uuid, uuid[], uuid[], timestamptz, timestamptz) as ?", bun.Safe(mode), relevant).Exec(ctx)
+		if err != nil {
+			return err
+		}
+		if err := tx.NewRaw("explain execute relevant (?, ?, ?, ?, ?)", args[0], pgdialect.Array(args[1]), pgdialect.Array(args[2]), args[3], args[4]).Scan(ctx, &lines); err != nil {
+			return err
+		}
+		_, err = tx.NewRaw("deallocate relevant").Exec(ctx)
+		return err
 	})
 	return strings.Join(lines, "\n"), err
 }

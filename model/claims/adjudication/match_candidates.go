@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims/candidates"
 	"parapet/model/claims/watches"
@@ -24,15 +23,15 @@ func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.Occurrence
 	var policies []*underwriting.PolicyRow
 	claims := `left join lateral (select coalesce(bool_or(c.status in ('opened', 'deferred') or c.retraction is not null), false)
 				or count(*) filter (where c.status in ('approved', 'closed')) > 1
-				or exists (select from occurrence_relations r join occurrences oc on oc.id in (r.first_id, r.second_id) where oc.id = ?0 or oc.merged_into = ?0) as waits,
+				or exists (select from occurrence_relations r join occurrences oc on oc.id in (r.first_id, r.second_id) where oc.id = $2 or oc.merged_into = $2) as waits,
 			count(*) as claims,
-			sum(d.amount) filter (where c.status in ('approved', 'closed')) as owed
+			(sum(d.amount) filter (where c.status in ('approved', 'closed')))::bigint as owed
 		from claims c left join determinations d on d.id = c.determination_id and d.partner = c.partner
-		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = ?0 or merged_into = ?0) and ` + holdsOccurrenceSQL + `) as cl on true`
-	err := tx.NewSelect().Model(&policies).Column("id", "partner", "currency", "limit_remaining", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
-		ColumnExpr("cl.waits, cl.claims, cl.owed").Join(claims, row.ID).
-		Where("p.id = any (?)", pgdialect.Array(ids)).OrderExpr("p.id").Scan(ctx)
-	if err != nil {
+		where c.policy_id = p.id and c.occurrence_id in (select id from occurrences where id = $2 or merged_into = $2) and ` + holdsOccurrenceSQL + `) as cl on true`
+	read := tx.NewSelect().Model(&policies).Column("id", "partner", "currency", "limit_remaining", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
+		ColumnExpr("cl.waits, cl.claims, cl.owed").Join(claims).
+		Where("p.id = any ($1)").OrderExpr("p.id")
+	if err := tx.ScanPrepared(ctx, read, &policies, ids, row.ID); err != nil {
 		return nil, nil, fmt.Errorf("read candidates: %w", err)
 	}
 	var hits, paid []uuid.UUID // paid: by several sources

@@ -11,38 +11,36 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/uptrace/bun/schema"
+
+	"parapet/model/dbconn"
 )
 
-// MinCopiedRows is from how many rows CopyStatement costs less than InsertStatement:
-// Postgres writes a page of rows at once, and the client does not hold all rows in the form
-// of arguments.
+// MinCopiedRows is from how many rows CopyRows costs less than InsertStatement: Postgres
+// writes a page of rows at once, and the client does not hold all rows in the form of
+// arguments.
 const MinCopiedRows = 100
 
-// CopyStatement returns the statement that inserts rows of a table from CopyRows.
-func CopyStatement(table *schema.Table) string {
-	return fmt.Sprintf("copy %s (%s) from stdin (format binary)", table.SQLName, joinNames(table.Fields))
-}
-
-// ColumnsStatement returns a query of the columns of CopyStatement. Its description has
-// their types, which CopyRows needs.
-func ColumnsStatement(table *schema.Table) string {
-	return fmt.Sprintf("select %s from %s", joinNames(table.Fields), table.SQLName)
-}
-
-// CopyRows returns a reader of rows, a slice of pointers to structs of the fields' table,
-// in the binary format of COPY (documentation of Postgres, COPY, File Formats). The types
-// are those of the columns, by their numbers in pg_type. A value has the form that
-// Postgres' receive function of its type reads. Errors of Read: a value that is not JSON,
-// a number that its column cannot hold, and a column of another type than its field.
+// CopyRows returns a COPY, after a number of statements, of rows, a slice of pointers to
+// structs of the table, in the binary format (documentation of Postgres, COPY, File Formats). A value has the form that
+// the receive function of its column's type reads. Errors of its reader: a value that is not
+// JSON, a number that its column cannot hold, and a column of another type than its field.
 //
 // pgx.CopyFrom is not used: it takes each value as an interface, and takes five times as
 // long (BenchmarkCopyRows).
-func CopyRows(fields []*schema.Field, types []uint32, rows any) io.Reader {
-	columns := make([]copyColumn, len(fields))
-	for i, field := range fields {
-		columns[i] = copyColumn{field, types[i]}
+func CopyRows(table *schema.Table, rows any, after int) dbconn.Copy {
+	names := joinNames(table.Fields)
+	return dbconn.Copy{
+		After:     after,
+		Statement: fmt.Sprintf("copy %s (%s) from stdin (format binary)", table.SQLName, names),
+		Columns:   fmt.Sprintf("select %s from %s", names, table.SQLName),
+		Rows: func(types []uint32) io.Reader {
+			columns := make([]copyColumn, len(table.Fields))
+			for i, field := range table.Fields {
+				columns[i] = copyColumn{field, types[i]}
+			}
+			return &copyReader{columns: columns, rows: reflect.ValueOf(rows), unread: []byte(copyHeader)}
+		},
 	}
-	return &copyReader{columns: columns, rows: reflect.ValueOf(rows), unread: []byte(copyHeader)}
 }
 
 const (

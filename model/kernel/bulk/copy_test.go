@@ -14,8 +14,8 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
-	"github.com/uptrace/bun/schema"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/bulk"
 	"parapet/model/modeltest"
 )
@@ -30,15 +30,16 @@ func copyRows(t *testing.T, rows []*row, through func(io.Reader) io.Reader) *mod
 	conn, err := b.DB.Pool.Acquire(t.Context())
 	require.NoError(t, err)
 	defer conn.Release()
-	done, err := conn.Conn().PgConn().CopyFrom(t.Context(), through(bulk.CopyRows(table.Fields, columnTypes(t, conn.Conn(), table), rows)), bulk.CopyStatement(table))
+	c := bulk.CopyRows(table, rows, 0)
+	done, err := conn.Conn().PgConn().CopyFrom(t.Context(), through(c.Rows(columnTypes(t, conn.Conn(), c))), c.Statement)
 	require.NoError(t, err)
 	require.EqualValues(t, len(rows), done.RowsAffected())
 	return b
 }
 
-func columnTypes(t testing.TB, conn *pgx.Conn, table *schema.Table) []uint32 {
+func columnTypes(t testing.TB, conn *pgx.Conn, c dbconn.Copy) []uint32 {
 	t.Helper()
-	described, err := conn.Prepare(t.Context(), "", bulk.ColumnsStatement(table))
+	described, err := conn.Prepare(t.Context(), "", c.Columns)
 	require.NoError(t, err)
 	types := make([]uint32, len(described.Fields))
 	for i, column := range described.Fields {
@@ -125,7 +126,8 @@ func TestCopyNamesTheColumnAndWhatIsWrong(t *testing.T) {
 		"copy rows: panic: ": func(_ *row, types map[string]uint32) { types["status"] = pgtype.UUIDOID },
 	} {
 		full, _ := newRows()
-		named, types := make(map[string]uint32), columnTypes(t, conn.Conn(), table)
+		c := bulk.CopyRows(table, []*row{full}, 0)
+		named, types := make(map[string]uint32), columnTypes(t, conn.Conn(), c)
 		for i, field := range table.Fields {
 			named[field.Name] = types[i]
 		}
@@ -133,7 +135,7 @@ func TestCopyNamesTheColumnAndWhatIsWrong(t *testing.T) {
 		for i, field := range table.Fields {
 			types[i] = named[field.Name]
 		}
-		_, err := io.Copy(io.Discard, bulk.CopyRows(table.Fields, types, []*row{full}))
+		_, err := io.Copy(io.Discard, c.Rows(types))
 		require.ErrorContains(t, err, message)
 	}
 }
@@ -148,13 +150,14 @@ func BenchmarkCopyRows(b *testing.B) {
 	conn, err := bundle.DB.Pool.Acquire(b.Context())
 	require.NoError(b, err)
 	defer conn.Release()
-	types := columnTypes(b, conn.Conn(), table)
 	full, empty := newRows()
 	rows := slices.Repeat([]*row{full, empty}, 500)
+	c := bulk.CopyRows(table, rows, 0)
+	types := columnTypes(b, conn.Conn(), c)
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			_, err := io.Copy(io.Discard, bulk.CopyRows(table.Fields, types, rows))
+			_, err := io.Copy(io.Discard, c.Rows(types))
 			require.NoError(b, err)
 		}
 	})

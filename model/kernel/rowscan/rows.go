@@ -28,7 +28,7 @@ func One(db *bun.DB, rows pgx.Rows, text string, into any) error {
 	return rows.Err()
 }
 
-// All reads the rows of a statement into a slice.
+// All reads the rows of a statement into a slice of structs or of pointers to them.
 func All(db *bun.DB, rows pgx.Rows, text string, into any) (err error) {
 	all := reflect.ValueOf(into).Elem()
 	all.SetLen(0) // its capacity may be the expected number of rows
@@ -37,7 +37,12 @@ func All(db *bun.DB, rows pgx.Rows, text string, into any) (err error) {
 		all.Grow(1)
 		all.SetLen(n + 1)
 		row := all.Index(n)
-		row.SetZero()
+		if row.Kind() == reflect.Pointer {
+			row.Set(reflect.New(row.Type().Elem()))
+			row = row.Elem()
+		} else {
+			row.SetZero()
+		}
 		if reader == nil {
 			if reader, err = For(db, rows, text, row); err != nil {
 				return err

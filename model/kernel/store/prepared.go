@@ -8,6 +8,7 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/schema"
 
 	"parapet/model/dbconn"
@@ -60,6 +61,12 @@ func readPrepared(ctx context.Context, on Querier, scan func(pgx.Rows) error, te
 // QueryPreparedRows reads all rows of a prepared statement into a slice.
 func (s *Store) QueryPreparedRows(ctx context.Context, on Querier, into any, text string, args ...any) error {
 	return readPrepared(ctx, on, func(rows pgx.Rows) error { return rowscan.All(s.DB, rows, text, into) }, text, args...)
+}
+
+// ScanPrepared reads the rows of a query into a slice. The query refers to the arguments as
+// $1, $2 and so on, so that any number of ids leaves its text the same.
+func (tx *Tx) ScanPrepared(ctx context.Context, q *bun.SelectQuery, into any, args ...any) error {
+	return tx.Store.QueryPreparedRows(ctx, tx.PgxConn, into, q.String(), args...)
 }
 
 // QueryPreparedCount reads the single number of a prepared statement.

@@ -3,13 +3,11 @@ package store
 import (
 	"context"
 	"fmt"
-	"io"
 	"reflect"
 	"time"
 
 	"github.com/uptrace/bun/schema"
 
-	"parapet/model/dbconn"
 	"parapet/model/kernel/bulk"
 )
 
@@ -40,12 +38,7 @@ func InsertRows(ctx context.Context, tx *Tx, rows any) error {
 func (tx *Tx) QueueInsertRows(rows any) error {
 	table := tx.tableOf(rows)
 	if reflect.ValueOf(rows).Len() >= bulk.MinCopiedRows {
-		text := tx.Store.Statements.Get(rows, "copy rows", func() string { return bulk.CopyStatement(table) })
-		columns := tx.Store.Statements.Get(rows, "copied columns", func() string { return bulk.ColumnsStatement(table) })
-		tx.copies = append(tx.copies, dbconn.Copy{
-			After: len(tx.Batch.QueuedQueries), Statement: text, Columns: columns,
-			Rows: func(types []uint32) io.Reader { return bulk.CopyRows(table.Fields, types, rows) },
-		})
+		tx.copies = append(tx.copies, bulk.CopyRows(table, rows, len(tx.Batch.QueuedQueries)))
 		return nil
 	}
 	text := tx.Store.Statements.Get(rows, "insert rows", func() string { return bulk.InsertStatement(table) })

@@ -3,6 +3,7 @@ package store
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -169,21 +170,11 @@ func (tx *Tx) RefreshClock(ctx context.Context) error {
 	return nil
 }
 
-// EarlierTime returns the earlier of two times.
-func EarlierTime(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
+// EarlierTime returns the earliest of times.
+func EarlierTime(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
 
-// LaterTime returns the later of two times.
-func LaterTime(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
+// LaterTime returns the latest of times.
+func LaterTime(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
 
 // NewHeader returns the header of a partner's new row: id, version 1, both times.
 func (tx *Tx) NewHeader(partner string) RowHeader {
