@@ -13,8 +13,10 @@ import (
 type Copy struct {
 	After     int // statements
 	Statement string
-	Columns   string                         // query of the columns that are copied
-	Rows      func(types []uint32) io.Reader // in the format of COPY; types: of the columns, by their numbers in pg_type
+	// ColumnsQuery is a query of the columns that are copied. It is only described.
+	ColumnsQuery string
+	// Rows returns the rows in a format of COPY, given the OIDs of the columns' types.
+	Rows func(types []uint32) io.Reader
 }
 
 // Send sends statements, prepared, in one round trip. Each copy takes two of its own
@@ -37,7 +39,7 @@ func Send(ctx context.Context, conn *pgx.Conn, statements []*pgx.QueuedQuery, co
 // sendCopy describes the columns first, in the transaction: it locks the table, so that no
 // migration changes a column before its rows are copied.
 func sendCopy(ctx context.Context, conn *pgx.Conn, rows Copy) error {
-	described, err := conn.Prepare(ctx, "", rows.Columns)
+	described, err := conn.Prepare(ctx, "", rows.ColumnsQuery)
 	if err != nil {
 		return err
 	}

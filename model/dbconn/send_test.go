@@ -44,7 +44,7 @@ func TestCopiesRunAmongTheStatements(t *testing.T) {
 	require.EqualError(t, dbconn.Send(t.Context(), conn, statements, []dbconn.Copy{broken}), "not JSON")
 	require.Len(t, steps(), 6)
 
-	missing := dbconn.Copy{Statement: "copy steps (step) from stdin", Columns: "select place from steps"}
+	missing := dbconn.Copy{Statement: "copy steps (step) from stdin", ColumnsQuery: "select place from steps"}
 	require.ErrorContains(t, dbconn.Send(t.Context(), conn, nil, []dbconn.Copy{missing}), `column "place" does not exist`)
 	require.NoError(t, conn.Close(t.Context()))
 }
@@ -56,7 +56,7 @@ func TestCopyGetsTheTypesOfItsColumns(t *testing.T) {
 	_, err = conn.Exec(t.Context(), "create table typed (number integer, step text)")
 	require.NoError(t, err)
 	var seen [][]uint32
-	rows := dbconn.Copy{Statement: "copy typed (number, step) from stdin", Columns: "select number, step from typed", Rows: func(types []uint32) io.Reader {
+	rows := dbconn.Copy{Statement: "copy typed (number, step) from stdin", ColumnsQuery: "select number, step from typed", Rows: func(types []uint32) io.Reader {
 		seen = append(seen, types)
 		return strings.NewReader("1\ta\n")
 	}}
@@ -70,5 +70,5 @@ func TestCopyGetsTheTypesOfItsColumns(t *testing.T) {
 
 // copySteps copies lines in the text format to the table steps.
 func copySteps(after int, lines io.Reader) dbconn.Copy {
-	return dbconn.Copy{After: after, Statement: "copy steps (step) from stdin", Columns: "select step from steps", Rows: func([]uint32) io.Reader { return lines }}
+	return dbconn.Copy{After: after, Statement: "copy steps (step) from stdin", ColumnsQuery: "select step from steps", Rows: func([]uint32) io.Reader { return lines }}
 }

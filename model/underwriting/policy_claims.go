@@ -66,7 +66,7 @@ func LoadPolicyClaims(ctx context.Context, tx *store.Tx, policies []uuid.UUID) (
 		embeddedClaims
 	}
 	read := tx.NewSelect().TableExpr("policies as p").ColumnExpr("p.id, n.*").Join("cross join lateral (" + newestClaimsSQL + ") as n").Where("p.id = any ($1)")
-	if err := tx.ScanPrepared(ctx, read, &rows, policies); err != nil {
+	if err := tx.ScanRows(ctx, read, &rows, policies); err != nil {
 		return nil, fmt.Errorf("list claims of policies: %w", err)
 	}
 	claims := make(map[uuid.UUID]PolicyClaims, len(rows))

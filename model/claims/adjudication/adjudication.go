@@ -64,14 +64,15 @@ type adjudication struct {
 }
 
 // adjudicatePolicies locks the policies, decides their claims for the occurrence and saves the
-// result.
-func adjudicatePolicies(ctx context.Context, tx *store.Tx, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) error {
+// result. The covers of the policies were read already.
+func adjudicatePolicies(ctx context.Context, tx *store.Tx, occ *occurrence.OccurrenceRow, facts trigger.Occurrence, ids []uuid.UUID, covers coversByPolicy) error {
 	var policies []*underwriting.PolicyRow
-	locked := tx.NewSelect().Model(&policies).Where("p.id = any ($1)").Where("p.status <> ?", underwriting.PolicyArchived).OrderExpr("p.id").For("NO KEY UPDATE")
-	if err := tx.ScanPrepared(ctx, locked, &policies, ids); err != nil {
+	locked := tx.NewSelect().Model(&policies).ExcludeColumn("cover").Where("p.id = any ($1)").Where("p.status <> ?", underwriting.PolicyArchived).OrderExpr("p.id").For("NO KEY UPDATE")
+	if err := tx.ScanRows(ctx, locked, &policies, ids); err != nil {
 		return fmt.Errorf("lock policies: %w", err)
 	}
 	for _, p := range policies {
+		p.Cover = covers[p.ID]
 		tx.AdvanceClock(&p.RowHeader)
 	}
 	if several := slices.DeleteFunc(slices.Clone(policies), func(p *underwriting.PolicyRow) bool { return !p.Cover.HasSeveralSources() }); len(several) > 0 {

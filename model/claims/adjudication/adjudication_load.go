@@ -27,7 +27,11 @@ func (adj *adjudication) load(ctx context.Context, policies []*underwriting.Poli
 	if err := adj.loadOccurrenceIDs(ctx); err != nil {
 		return err
 	}
-	relevant, err := adj.lockRelevantClaims(ctx, underwriting.PolicyIDs(policies))
+	var err error
+	if adj.shownClaims, err = underwriting.LoadPolicyClaims(ctx, adj.Tx, underwriting.PolicyIDs(policies)); err != nil {
+		return err
+	}
+	relevant, err := adj.lockRelevantClaims(ctx)
 	if err != nil {
 		return err
 	}
@@ -47,9 +51,6 @@ func (adj *adjudication) load(ctx context.Context, policies []*underwriting.Poli
 	if err := adj.loadDeterminations(ctx); err != nil {
 		return err
 	}
-	if adj.shownClaims, err = underwriting.LoadPolicyClaims(ctx, adj.Tx, underwriting.PolicyIDs(policies)); err != nil {
-		return err
-	}
 	if adj.paidDays, err = claims.LoadPaidDays(ctx, adj.Tx, policies); err != nil {
 		return err
 	}
@@ -60,28 +61,40 @@ func (adj *adjudication) load(ctx context.Context, policies []*underwriting.Poli
 	return err
 }
 
-// lockRelevantClaims locks the claims that relevantClaims selects.
-func (adj *adjudication) lockRelevantClaims(ctx context.Context, policies []uuid.UUID) ([]*claims.ClaimRow, error) {
-	ids, args := adj.relevantClaims(policies)
+// lockRelevantClaims locks and returns the claims that relevantClaims selects. A policy without claims
+// is not looked up: the caller holds its lock, without which nobody opens one.
+func (adj *adjudication) lockRelevantClaims(ctx context.Context) ([]*claims.ClaimRow, error) {
+	var claimed []uuid.UUID
+	for _, p := range adj.policies {
+		if len(adj.shownClaims[p.ID].Newest) > 0 {
+			claimed = append(claimed, p.ID)
+		}
+	}
+	if len(claimed) == 0 {
+		return nil, nil
+	}
+	q, args := adj.relevantClaims(claimed)
 	var relevant []*claims.ClaimRow
-	locked := adj.NewSelect().Model(&relevant).Where("c.id = any (array(?))", ids).OrderExpr("c.id").For("NO KEY UPDATE")
-	if err := adj.ScanPrepared(ctx, locked, &relevant, args...); err != nil {
+	if err := adj.ScanRows(ctx, q, &relevant, args...); err != nil {
 		return nil, fmt.Errorf("lock claims: %w", err)
 	}
 	return relevant, nil
 }
 
-// relevantClaims returns a query, with its arguments, of the ids of the claims that a
-// decision depends on: those for the occurrence or one merged with it, those close enough
-// in time to be about the same event, and the claim that an operator decides. A policy may
-// have any number of other claims; they are not read. Nor are the claims of other policies,
-// of which a large event has many: each policy is looked up by its own, and not all by one
-// condition.
+// relevantClaims returns a query, with its arguments, that locks the claims on which
+// decisions for policies depend: those for the occurrence or one merged with it, those close
+// enough in time to be about the same event, and the claim that an operator decides. A
+// policy may have any number of other claims; they are not read. Each policy is looked up
+// separately: one condition for all policies would let Postgres read the claims of the whole
+// event.
 func (adj *adjudication) relevantClaims(policies []uuid.UUID) (q *bun.SelectQuery, args []any) {
+	lock := func(ids *bun.SelectQuery) *bun.SelectQuery {
+		return adj.NewSelect().Model((*claims.ClaimRow)(nil)).Where("c.id = any (array(?))", ids).OrderExpr("c.id").For("NO KEY UPDATE")
+	}
 	relevant := adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.id = $1")
 	occ := adj.occurrence
 	if occ == nil {
-		return relevant, []any{adj.decidedClaimID}
+		return lock(relevant), []any{adj.decidedClaimID}
 	}
 	of := func() *bun.SelectQuery {
 		return adj.NewSelect().Model((*claims.ClaimRow)(nil)).Column("id").Where("c.policy_id = p.id")
@@ -90,8 +103,8 @@ func (adj *adjudication) relevantClaims(policies []uuid.UUID) (q *bun.SelectQuer
 		UnionAll(of().Where("c.occurrence_id = any ($3)").Where(wasRetractedSQL)).
 		UnionAll(of().Where("c.occurrence_id is not null").Where("c.occurred_at between $4 and $5"))
 	reach := occ.Kind.Rules().Duplicates.Window
-	return relevant.UnionAll(adj.NewSelect().ColumnExpr("r.id").TableExpr("unnest($2::uuid[]) as p (id)").Join("cross join lateral (?) as r", ofPolicy)),
-		[]any{adj.decidedClaimID, policies, slices.Collect(maps.Keys(adj.occurrenceIDs)), occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)}
+	relevant = relevant.UnionAll(adj.NewSelect().ColumnExpr("r.id").TableExpr("unnest($2::uuid[]) as p (id)").Join("cross join lateral (?) as r", ofPolicy))
+	return lock(relevant), []any{adj.decidedClaimID, policies, slices.Collect(maps.Keys(adj.occurrenceIDs)), occ.OccurredAt.Add(-reach), occ.LastAt.Add(reach)}
 }
 
 // loadOccurrenceIDs loads the ids of the occurrence, of those that an operator merged with

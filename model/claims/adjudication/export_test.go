@@ -5,7 +5,6 @@ import (
 	"strings"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims/candidates"
@@ -29,10 +28,9 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 	return strings.Join(lines, "\n"), err
 }
 
-// ExplainRelevantClaims returns the plan of the query that finds the claims on which the
-// decisions for some policies depend: the plan for these policies, or the one that a prepared
-// statement has for any.
-func (s *Service) ExplainRelevantClaims(ctx context.Context, event string, policies []uuid.UUID, generic bool) (string, error) {
+// ExplainRelevantClaims returns the plan of the query that locks the claims on which the
+// decisions for some policies depend.
+func (s *Service) ExplainRelevantClaims(ctx context.Context, event string, policies []uuid.UUID) (string, error) {
 	row := new(occurrence.OccurrenceRow)
 	var lines []string
 	err := s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
@@ -41,18 +39,13 @@ func (s *Service) ExplainRelevantClaims(ctx context.Context, event string, polic
 		}
 		adj := adjudication{Tx: tx, occurrence: row, occurrenceIDs: map[uuid.UUID]bool{row.ID: true}}
 		relevant, args := adj.relevantClaims(policies)
-		mode := "force_custom_plan"
-		if generic {
-			mode = "force_generic_plan"
-		}
-		_, err := tx.NewRaw("set local plan_cache_mode = ?; prepare relevant (uuid, uuid[], uuid[], timestamptz, timestamptz) as ?", bun.Safe(mode), relevant).Exec(ctx)
-		if err != nil {
+		if _, err := tx.NewRaw("prepare relevant (uuid, uuid[], uuid[], timestamptz, timestamptz) as ?", relevant).Exec(ctx); err != nil {
 			return err
 		}
 		if err := tx.NewRaw("explain execute relevant (?, ?, ?, ?, ?)", args[0], pgdialect.Array(args[1]), pgdialect.Array(args[2]), args[3], args[4]).Scan(ctx, &lines); err != nil {
 			return err
 		}
-		_, err = tx.NewRaw("deallocate relevant").Exec(ctx)
+		_, err := tx.NewRaw("deallocate relevant").Exec(ctx)
 		return err
 	})
 	return strings.Join(lines, "\n"), err

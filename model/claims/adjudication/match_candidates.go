@@ -14,12 +14,15 @@ import (
 	"parapet/model/underwriting"
 )
 
+type coversByPolicy map[uuid.UUID]trigger.Cover
+
 // findDecidable returns the candidates that a decision may change: the trigger is met and
 // there is no claim, a claim waits, a storm owes more than before, two claims were
 // approved before their occurrences were one event, or readings of an approved claim were
 // retracted or reported again. It returns all candidates for an occurrence that an operator
-// merged or split. It also counts the covers within reach of preliminary readings.
-func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.OccurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) ([]uuid.UUID, watches.Counts, error) {
+// merged or split. It also returns the covers of all candidates, which never change, and
+// counts those within reach of preliminary readings.
+func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.OccurrenceRow, facts trigger.Occurrence, ids []uuid.UUID) ([]uuid.UUID, coversByPolicy, watches.Counts, error) {
 	var policies []*underwriting.PolicyRow
 	claims := `left join lateral (select coalesce(bool_or(c.status in ('opened', 'deferred') or c.retraction is not null), false)
 				or count(*) filter (where c.status in ('approved', 'closed')) > 1
@@ -31,12 +34,13 @@ func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.Occurrence
 	read := tx.NewSelect().Model(&policies).Column("id", "partner", "currency", "limit_remaining", "cover", "effective_at", "payable_from", "expires_at", "cancelled_at").
 		ColumnExpr("cl.waits, cl.claims, cl.owed").Join(claims).
 		Where("p.id = any ($1)").OrderExpr("p.id")
-	if err := tx.ScanPrepared(ctx, read, &policies, ids, row.ID); err != nil {
-		return nil, nil, fmt.Errorf("read candidates: %w", err)
+	if err := tx.ScanRows(ctx, read, &policies, ids, row.ID); err != nil {
+		return nil, nil, nil, fmt.Errorf("read candidates: %w", err)
 	}
 	var hits, paid []uuid.UUID // paid: by several sources
-	reached := make(watches.Counts)
+	covers, reached := make(coversByPolicy, len(policies)), make(watches.Counts)
 	for _, p := range policies {
+		covers[p.ID] = p.Cover
 		d := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
 		changed := p.Owed != nil && (row.FactsWithRetracted != nil || (facts.Grows() || p.Cover.Measurement != nil) && d.Amount > *p.Owed)
 		severalRetracted := row.FactsWithRetracted != nil && p.Cover.HasSeveralSources() // its claim may be for another source's occurrence
@@ -51,8 +55,8 @@ func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.Occurrence
 		}
 	}
 	if len(paid) == 0 {
-		return hits, reached, nil
+		return hits, covers, reached, nil
 	}
 	twice, err := candidates.FindTwiceApproved(ctx, tx, []uuid.UUID{row.ID}, paid)
-	return append(hits, twice[row.ID]...), reached, err
+	return append(hits, twice[row.ID]...), covers, reached, err
 }

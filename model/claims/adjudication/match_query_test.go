@@ -1,6 +1,7 @@
 package adjudication_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -44,12 +45,9 @@ func TestSlicesReadOnlyClaimsOfTheirPolicies(t *testing.T) {
 	require.Len(t, policies, 100)
 	for _, statistics := range []string{"select", "analyze claims"} { // without and with
 		modeltest.ExecSQL(t, b, statistics)
-		for _, generic := range []bool{false, true} {
-			plan, err := b.Service.Adjudication.ExplainRelevantClaims(t.Context(), "us1", policies, generic)
-			require.NoError(t, err)
-			require.Contains(t, plan, "claims_policy_", statistics)
-			require.NotContains(t, plan, "claims_occurrence_", statistics)
-			require.NotContains(t, plan, "Seq Scan on claims", statistics)
-		}
+		plan, err := b.Service.Adjudication.ExplainRelevantClaims(t.Context(), "us1", policies)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, strings.Count(plan, "claims_policy_"), 3, "each of the three kinds is found by the policy: %s\n%s", statistics, plan)
+		require.NotContains(t, plan, "claims_occurrence_", statistics)
 	}
 }

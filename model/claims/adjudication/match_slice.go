@@ -202,7 +202,7 @@ func decideSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
 	if err != nil {
 		return err
 	}
-	hits, reached, err := findDecidable(ctx, tx, occ, facts, slice.Policies)
+	hits, covers, reached, err := findDecidable(ctx, tx, occ, facts, slice.Policies)
 	if err != nil {
 		return err
 	}
@@ -210,7 +210,7 @@ func decideSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
 		return err
 	}
 	if len(hits) > 0 {
-		if err := adjudicatePolicies(ctx, tx, occ, facts, hits); err != nil {
+		if err := adjudicatePolicies(ctx, tx, occ, facts, hits, covers); err != nil {
 			return fmt.Errorf("decide %s %s: %w", occ.Source, occ.SourceEventID, err)
 		}
 	}

@@ -223,7 +223,7 @@ func PurgeDeliveries(ctx context.Context, tx *store.Tx) (int, error) {
 		return int(n), err
 	}
 	_, err = tx.NewRaw(`delete from webhook_endpoints e where deleted_at is not null
-		and not exists (select from deliveries d where d.endpoint_id = e.id and d.partner = e.partner order by d.id desc limit 1)`).Exec(ctx)
+		and (select d.id from deliveries d where d.endpoint_id = e.id and d.partner = e.partner order by d.id desc limit 1) is null`).Exec(ctx)
 	return 0, err
 }
 

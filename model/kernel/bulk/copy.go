@@ -20,10 +20,11 @@ import (
 // arguments.
 const MinCopiedRows = 100
 
-// CopyRows returns a COPY, after a number of statements, of rows, a slice of pointers to
-// structs of the table, in the binary format (documentation of Postgres, COPY, File Formats). A value has the form that
-// the receive function of its column's type reads. Errors of its reader: a value that is not
-// JSON, a number that its column cannot hold, and a column of another type than its field.
+// CopyRows returns a copy of rows, a slice of pointers to structs of the table, that runs
+// after a number of statements. The format is the binary one (documentation of Postgres,
+// COPY, File Formats): a value has the bytes that the receive function of its column's type
+// reads. Errors of its reader name the column: a value that is not JSON, a number that the
+// column cannot hold, and a column of another type than its field.
 //
 // pgx.CopyFrom is not used: it takes each value as an interface, and takes five times as
 // long (BenchmarkCopyRows).
@@ -32,7 +33,8 @@ func CopyRows(table *schema.Table, rows any, after int) dbconn.Copy {
 	return dbconn.Copy{
 		After:     after,
 		Statement: fmt.Sprintf("copy %s (%s) from stdin (format binary)", table.SQLName, names),
-		Columns:   fmt.Sprintf("select %s from %s", names, table.SQLName),
+
+		ColumnsQuery: fmt.Sprintf("select %s from %s", names, table.SQLName),
 		Rows: func(types []uint32) io.Reader {
 			columns := make([]copyColumn, len(table.Fields))
 			for i, field := range table.Fields {
@@ -52,7 +54,7 @@ const (
 type copyColumn struct {
 	*schema.Field
 
-	of uint32 // the column's type
+	typeOID uint32 // of the column
 }
 
 type copyReader struct {
@@ -61,14 +63,16 @@ type copyReader struct {
 	next    int    // row; one more than there are rows after the trailer
 	row     []byte // the row before next
 	unread  []byte // part of row, of the header or of the trailer
+	column  string // name of the column that is being read
 }
 
-// Read implements io.Reader. It returns a panic as an error: the driver reads in a
-// goroutine of its own, whose panic would end the process.
+// Read implements io.Reader. It returns a panic, such as one of a value that has not the
+// column's type, as an error: the driver reads in a goroutine of its own, whose panic would
+// end the process.
 func (r *copyReader) Read(p []byte) (n int, err error) {
 	defer func() {
 		if cause := recover(); cause != nil {
-			err = fmt.Errorf("copy rows: panic: %v\n%s", cause, debug.Stack())
+			err = fmt.Errorf("column %s: panic: %v\n%s", r.column, cause, debug.Stack())
 		}
 	}()
 	for n < len(p) {
@@ -97,6 +101,7 @@ func (r *copyReader) nextRow() (_ []byte, err error) {
 	out := binary.BigEndian.AppendUint16(r.row[:0], uint16(len(r.columns))) //nolint:gosec // a table has at most 1,600 columns
 	for i := range r.columns {
 		column := &r.columns[i]
+		r.column = column.Name
 		value, ok := presentValue(column.Field, row)
 		if !ok {
 			out = append(out, null...)
@@ -114,7 +119,7 @@ func (r *copyReader) nextRow() (_ []byte, err error) {
 
 // appendValue appends the bytes that the receive function of the column's type reads.
 func (c *copyColumn) appendValue(out []byte, value reflect.Value) ([]byte, error) {
-	switch c.of {
+	switch c.typeOID {
 	case pgtype.UUIDOID:
 		id := value.Addr().Interface().(*uuid.UUID) //nolint:forcetypeassert // typeOf says so
 		return append(out, id[:]...), nil
@@ -148,7 +153,7 @@ func (c *copyColumn) appendValue(out []byte, value reflect.Value) ([]byte, error
 	case pgtype.TextArrayOID:
 		return appendTexts(out, value), nil
 	}
-	return nil, fmt.Errorf("a value of type %s cannot be copied to a column of type %d in pg_type", value.Type(), c.of)
+	return nil, fmt.Errorf("a value of type %s cannot be copied to a column of type %d in pg_type", value.Type(), c.typeOID)
 }
 
 // null is the size of a value that is absent: -1.

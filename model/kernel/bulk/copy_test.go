@@ -31,21 +31,10 @@ func copyRows(t *testing.T, rows []*row, through func(io.Reader) io.Reader) *mod
 	require.NoError(t, err)
 	defer conn.Release()
 	c := bulk.CopyRows(table, rows, 0)
-	done, err := conn.Conn().PgConn().CopyFrom(t.Context(), through(c.Rows(columnTypes(t, conn.Conn(), c))), c.Statement)
-	require.NoError(t, err)
-	require.EqualValues(t, len(rows), done.RowsAffected())
+	read := c.Rows
+	c.Rows = func(types []uint32) io.Reader { return through(read(types)) }
+	require.NoError(t, dbconn.Send(t.Context(), conn.Conn(), nil, []dbconn.Copy{c}))
 	return b
-}
-
-func columnTypes(t testing.TB, conn *pgx.Conn, c dbconn.Copy) []uint32 {
-	t.Helper()
-	described, err := conn.Prepare(t.Context(), "", c.Columns)
-	require.NoError(t, err)
-	types := make([]uint32, len(described.Fields))
-	for i, column := range described.Fields {
-		types[i] = column.DataTypeOID
-	}
-	return types
 }
 
 func TestCopiedRowsAreReadBackEqual(t *testing.T) {
@@ -123,20 +112,23 @@ func TestCopyNamesTheColumnAndWhatIsWrong(t *testing.T) {
 		"column status: a value of type bulk_test.state cannot be copied to a column of type 1700 in pg_type": func(_ *row, types map[string]uint32) {
 			types["status"] = pgtype.NumericOID
 		},
-		"copy rows: panic: ": func(_ *row, types map[string]uint32) { types["status"] = pgtype.UUIDOID },
+		"column status: panic: ": func(_ *row, types map[string]uint32) { types["status"] = pgtype.UUIDOID },
 	} {
 		full, _ := newRows()
 		c := bulk.CopyRows(table, []*row{full}, 0)
-		named, types := make(map[string]uint32), columnTypes(t, conn.Conn(), c)
-		for i, field := range table.Fields {
-			named[field.Name] = types[i]
+		read := c.Rows
+		c.Rows = func(types []uint32) io.Reader {
+			named := make(map[string]uint32)
+			for i, field := range table.Fields {
+				named[field.Name] = types[i]
+			}
+			change(full, named)
+			for i, field := range table.Fields {
+				types[i] = named[field.Name]
+			}
+			return read(types)
 		}
-		change(full, named)
-		for i, field := range table.Fields {
-			types[i] = named[field.Name]
-		}
-		_, err := io.Copy(io.Discard, c.Rows(types))
-		require.ErrorContains(t, err, message)
+		require.ErrorContains(t, dbconn.Send(t.Context(), conn.Conn(), nil, []dbconn.Copy{c}), message)
 	}
 }
 
@@ -153,7 +145,12 @@ func BenchmarkCopyRows(b *testing.B) {
 	full, empty := newRows()
 	rows := slices.Repeat([]*row{full, empty}, 500)
 	c := bulk.CopyRows(table, rows, 0)
-	types := columnTypes(b, conn.Conn(), c)
+	var types []uint32
+	described, err := conn.Conn().Prepare(b.Context(), "", c.ColumnsQuery)
+	require.NoError(b, err)
+	for _, column := range described.Fields {
+		types = append(types, column.DataTypeOID)
+	}
 	b.Run("ours", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {

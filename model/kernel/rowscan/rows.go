@@ -28,8 +28,10 @@ func One(db *bun.DB, rows pgx.Rows, text string, into any) error {
 	return rows.Err()
 }
 
-// All reads the rows of a statement into a slice of structs or of pointers to them.
+// All reads the rows of a statement into a slice of structs or of pointers to them, and
+// closes rows.
 func All(db *bun.DB, rows pgx.Rows, text string, into any) (err error) {
+	defer rows.Close()
 	all := reflect.ValueOf(into).Elem()
 	all.SetLen(0) // its capacity may be the expected number of rows
 	var reader *Scanner

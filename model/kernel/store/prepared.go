@@ -63,10 +63,13 @@ func (s *Store) QueryPreparedRows(ctx context.Context, on Querier, into any, tex
 	return readPrepared(ctx, on, func(rows pgx.Rows) error { return rowscan.All(s.DB, rows, text, into) }, text, args...)
 }
 
-// ScanPrepared reads the rows of a query into a slice. The query refers to the arguments as
-// $1, $2 and so on, so that any number of ids leaves its text the same.
-func (tx *Tx) ScanPrepared(ctx context.Context, q *bun.SelectQuery, into any, args ...any) error {
-	return tx.Store.QueryPreparedRows(ctx, tx.PgxConn, into, q.String(), args...)
+// ScanRows reads the rows of a query with the arguments $1, $2 and so on into a slice. It is
+// planned each time: the plan of a prepared statement stays while a large event fills tables
+// that were nearly empty when it was made.
+func (tx *Tx) ScanRows(ctx context.Context, q *bun.SelectQuery, into any, args ...any) error {
+	text := q.String()
+	rows, _ := tx.PgxConn.Query(ctx, text, append([]any{pgx.QueryExecModeDescribeExec}, args...)...) // All returns the error
+	return rowscan.All(tx.Store.DB, rows, text, into)
 }
 
 // QueryPreparedCount reads the single number of a prepared statement.

@@ -111,7 +111,7 @@ func (tx *Tx) checkPrecondition(ctx context.Context) error {
 }
 
 // Flush sends the queued statements, prepared, in one round trip. Many rows of one table
-// are copied in a round trip of their own.
+// are copied, in two round trips of their own.
 func (tx *Tx) Flush(ctx context.Context) error {
 	if tx.group != nil {
 		return groupcommit.ErrRunAlone
@@ -170,11 +170,13 @@ func (tx *Tx) RefreshClock(ctx context.Context) error {
 	return nil
 }
 
-// EarlierTime returns the earliest of times.
-func EarlierTime(times ...time.Time) time.Time { return slices.MinFunc(times, time.Time.Compare) }
+// EarlierTime returns the earlier of two times.
+func EarlierTime(a, b time.Time) time.Time {
+	return slices.MinFunc([]time.Time{a, b}, time.Time.Compare)
+}
 
-// LaterTime returns the latest of times.
-func LaterTime(times ...time.Time) time.Time { return slices.MaxFunc(times, time.Time.Compare) }
+// LaterTime returns the later of two times.
+func LaterTime(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, b}, time.Time.Compare) }
 
 // NewHeader returns the header of a partner's new row: id, version 1, both times.
 func (tx *Tx) NewHeader(partner string) RowHeader {

@@ -300,3 +300,31 @@ func TestCollectedRowsAreWrittenInTheirOrderAfterEvents(t *testing.T) {
 	require.Equal(t, "entry, another entry, posting", order)
 	require.Equal(t, 1, countWritten(t, db)[1])
 }
+
+// The plan of a prepared statement would outlive the growth of its tables.
+func TestScannedRowsArePlannedEachTime(t *testing.T) {
+	t.Parallel()
+	s, _ := openNotes(t)
+	first, second := newNote("acme"), newNote("globex")
+	insertNotes(t, s, first)
+	insertNotes(t, s, second)
+	require.NoError(t, inTx(t, s, func(ctx context.Context, tx *store.Tx) error {
+		var rows []*noteRow
+		query := tx.NewSelect().Model(&rows).Where("no.id = any ($1)").Where("no.partner <> ?", "initech").OrderExpr("no.partner")
+		for range 2 { // the second replaces the rows of the first
+			require.NoError(t, tx.ScanRows(ctx, query, &rows, []uuid.UUID{second.ID, first.ID}))
+			require.Len(t, rows, 2)
+			require.Equal(t, []uuid.UUID{first.ID, second.ID}, []uuid.UUID{rows[0].ID, rows[1].ID})
+		}
+		var kept int
+		require.NoError(t, tx.NewRaw("select count(*) from pg_prepared_statements where statement like '%any ($1)%'").Scan(ctx, &kept))
+		require.Zero(t, kept)
+		require.NoError(t, tx.ScanRows(ctx, query, &rows, []uuid.UUID{}))
+		require.Empty(t, rows)
+		return nil
+	}))
+	require.Error(t, inTx(t, s, func(ctx context.Context, tx *store.Tx) error {
+		var rows []*noteRow
+		return tx.ScanRows(ctx, tx.NewSelect().Model(&rows).Where("no.id = any ($1)"), &rows, "no ids")
+	}))
+}
