@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"runtime/debug"
 	"time"
@@ -124,18 +125,18 @@ func (c *copyColumn) appendValue(out []byte, value reflect.Value) ([]byte, error
 		id := value.Addr().Interface().(*uuid.UUID) //nolint:forcetypeassert // typeOf says so
 		return append(out, id[:]...), nil
 	case pgtype.TimestamptzOID:
-		at := value.Addr().Interface().(*time.Time)                                              //nolint:forcetypeassert // likewise
-		return binary.BigEndian.AppendUint64(out, uint64(at.UnixMicro()-epoch.UnixMicro())), nil //nolint:gosec // two's complement, also below
+		at := value.Addr().Interface().(*time.Time) //nolint:forcetypeassert // likewise
+		return appendLong(out, at.UnixMicro()-epoch.UnixMicro()), nil
 	case pgtype.DateOID:
 		day := value.Interface().(time.Time) //nolint:forcetypeassert // likewise
-		return binary.BigEndian.AppendUint32(out, uint32(daysSinceEpoch(day))), nil
+		return appendNumbers(out, daysSinceEpoch(day)), nil
 	case pgtype.Int8OID:
-		return binary.BigEndian.AppendUint64(out, uint64(value.Int())), nil
+		return appendLong(out, value.Int()), nil
 	case pgtype.Int4OID:
-		if number := value.Int(); number != int64(int32(number)) {
-			return nil, fmt.Errorf("%d is too large for an integer", number)
+		if number := value.Int(); number < math.MinInt32 || number > math.MaxInt32 {
+			return nil, fmt.Errorf("%d does not fit into an integer", number)
 		}
-		return binary.BigEndian.AppendUint32(out, uint32(value.Int())), nil
+		return appendNumbers(out, int(value.Int())), nil
 	case pgtype.BoolOID:
 		if value.Bool() {
 			return append(out, 1), nil
@@ -164,9 +165,9 @@ var epoch = time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
 
 const secondsPerDay = 24 * 60 * 60
 
-func daysSinceEpoch(day time.Time) int32 {
+func daysSinceEpoch(day time.Time) int {
 	year, month, date := day.Date()
-	return int32((time.Date(year, month, date, 0, 0, 0, 0, time.UTC).Unix() - epoch.Unix()) / secondsPerDay) //nolint:gosec // years have four digits
+	return int((time.Date(year, month, date, 0, 0, 0, 0, time.UTC).Unix() - epoch.Unix()) / secondsPerDay)
 }
 
 // appendTexts appends an array of texts: one dimension, no nulls, the type of the elements,
@@ -183,9 +184,15 @@ func appendTexts(out []byte, texts reflect.Value) []byte {
 	return out
 }
 
+// appendNumbers appends numbers of four bytes.
 func appendNumbers(out []byte, numbers ...int) []byte {
 	for _, number := range numbers {
-		out = binary.BigEndian.AppendUint32(out, uint32(number)) //nolint:gosec // sizes and constants
+		out = binary.BigEndian.AppendUint32(out, uint32(number)) //nolint:gosec // two's complement; the callers' numbers fit
 	}
 	return out
+}
+
+// appendLong appends a number of eight bytes.
+func appendLong(out []byte, number int64) []byte {
+	return binary.BigEndian.AppendUint64(out, uint64(number)) //nolint:gosec // two's complement
 }

@@ -107,7 +107,8 @@ func TestCopyNamesTheColumnAndWhatIsWrong(t *testing.T) {
 	defer conn.Release()
 	for message, change := range map[string]func(full *row, types map[string]uint32){
 		"column body: ": func(full *row, _ map[string]uint32) { full.Body.Name = "\xff" },
-		"column count: 2147483648 is too large for an integer":                                    func(full *row, _ map[string]uint32) { full.Count = math.MaxInt32 + 1 },
+		"column count: 2147483648 does not fit into an integer":                                   func(full *row, _ map[string]uint32) { full.Count = math.MaxInt32 + 1 },
+		"column count: -2147483649 does not fit into an integer":                                  func(full *row, _ map[string]uint32) { full.Count = math.MinInt32 - 1 },
 		"column amount: a value of type int64 cannot be copied to a column of type 25 in pg_type": func(_ *row, types map[string]uint32) { types["amount"] = pgtype.TextOID },
 		"column status: a value of type bulk_test.state cannot be copied to a column of type 1700 in pg_type": func(_ *row, types map[string]uint32) {
 			types["status"] = pgtype.NumericOID
