@@ -16,10 +16,7 @@ import (
 
 func TestCopiesRunAmongTheStatements(t *testing.T) {
 	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), newServer(t).URL("postgres"))
-	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), "create table steps (number int generated always as identity, step text)")
-	require.NoError(t, err)
+	conn := connect(t, "create table steps (number int generated always as identity, step text)")
 	insert := func(step string) *pgx.QueuedQuery {
 		return &pgx.QueuedQuery{SQL: "insert into steps (step) values ($1)", Arguments: []any{step}}
 	}
@@ -51,21 +48,28 @@ func TestCopiesRunAmongTheStatements(t *testing.T) {
 
 func TestCopyGetsTheTypesOfItsColumns(t *testing.T) {
 	t.Parallel()
-	conn, err := pgx.Connect(t.Context(), newServer(t).URL("postgres"))
-	require.NoError(t, err)
-	_, err = conn.Exec(t.Context(), "create table typed (number integer, step text)")
-	require.NoError(t, err)
+	conn := connect(t, "create table typed (number integer, step text)")
 	var seen [][]uint32
 	rows := dbconn.Copy{Statement: "copy typed (number, step) from stdin", ColumnsQuery: "select number, step from typed", Rows: func(types []uint32) io.Reader {
 		seen = append(seen, types)
 		return strings.NewReader("1\ta\n")
 	}}
 	require.NoError(t, dbconn.Send(t.Context(), conn, nil, []dbconn.Copy{rows}))
-	_, err = conn.Exec(t.Context(), "alter table typed alter number type bigint")
+	_, err := conn.Exec(t.Context(), "alter table typed alter number type bigint")
 	require.NoError(t, err)
 	require.NoError(t, dbconn.Send(t.Context(), conn, nil, []dbconn.Copy{rows}))
 	require.Equal(t, [][]uint32{{pgtype.Int4OID, pgtype.TextOID}, {pgtype.Int8OID, pgtype.TextOID}}, seen, "also after a migration")
 	require.NoError(t, conn.Close(t.Context()))
+}
+
+// connect connects to a new server, and runs a statement.
+func connect(t *testing.T, statement string) *pgx.Conn {
+	t.Helper()
+	conn, err := pgx.Connect(t.Context(), newServer(t).URL("postgres"))
+	require.NoError(t, err)
+	_, err = conn.Exec(t.Context(), statement)
+	require.NoError(t, err)
+	return conn
 }
 
 // copySteps copies lines in the text format to the table steps.

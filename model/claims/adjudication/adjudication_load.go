@@ -61,8 +61,9 @@ func (adj *adjudication) load(ctx context.Context, policies []*underwriting.Poli
 	return err
 }
 
-// lockRelevantClaims locks and returns the claims that relevantClaims selects. A policy without claims
-// is not looked up: the caller holds its lock, without which nobody opens one.
+// lockRelevantClaims locks and returns the claims that relevantClaims selects. It does not
+// look up policies without claims. They stay without: opening a claim needs the lock of its
+// policy, which the caller holds.
 func (adj *adjudication) lockRelevantClaims(ctx context.Context) ([]*claims.ClaimRow, error) {
 	var claimed []uuid.UUID
 	for _, p := range adj.policies {

@@ -14,26 +14,33 @@ import (
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgtype"
 	"github.com/stretchr/testify/require"
+	"github.com/uptrace/bun/schema"
 
 	"parapet/model/dbconn"
 	"parapet/model/kernel/bulk"
 	"parapet/model/modeltest"
 )
 
-// copyRows copies rows into a new table.
-func copyRows(t *testing.T, rows []*row, through func(io.Reader) io.Reader) *modeltest.Bundle {
+// createRows creates the table of row, and returns a connection to its database.
+func createRows(t testing.TB) (*modeltest.Bundle, *schema.Table, *pgx.Conn) {
 	t.Helper()
 	b := modeltest.New(t)
 	_, err := b.DB.Pool.Exec(t.Context(), createTable)
 	require.NoError(t, err)
-	table := b.DB.Bun.Table(reflect.TypeFor[row]())
 	conn, err := b.DB.Pool.Acquire(t.Context())
 	require.NoError(t, err)
-	defer conn.Release()
+	t.Cleanup(conn.Release)
+	return b, b.DB.Bun.Table(reflect.TypeFor[row]()), conn.Conn()
+}
+
+// copyRows copies rows into a new table.
+func copyRows(t *testing.T, rows []*row, through func(io.Reader) io.Reader) *modeltest.Bundle {
+	t.Helper()
+	b, table, conn := createRows(t)
 	c := bulk.CopyRows(table, rows, 0)
 	read := c.Rows
 	c.Rows = func(types []uint32) io.Reader { return through(read(types)) }
-	require.NoError(t, dbconn.Send(t.Context(), conn.Conn(), nil, []dbconn.Copy{c}))
+	require.NoError(t, dbconn.Send(t.Context(), conn, nil, []dbconn.Copy{c}))
 	return b
 }
 
@@ -98,13 +105,7 @@ func TestCopiedTimesAndNumbersReachTheLimits(t *testing.T) {
 
 func TestCopyNamesTheColumnAndWhatIsWrong(t *testing.T) {
 	t.Parallel()
-	b := modeltest.New(t)
-	_, err := b.DB.Pool.Exec(t.Context(), createTable)
-	require.NoError(t, err)
-	table := b.DB.Bun.Table(reflect.TypeFor[row]())
-	conn, err := b.DB.Pool.Acquire(t.Context())
-	require.NoError(t, err)
-	defer conn.Release()
+	_, table, conn := createRows(t)
 	for message, change := range map[string]func(full *row, types map[string]uint32){
 		"column body: ": func(full *row, _ map[string]uint32) { full.Body.Name = "\xff" },
 		"column count: 2147483648 does not fit into an integer":                                   func(full *row, _ map[string]uint32) { full.Count = math.MaxInt32 + 1 },
@@ -129,25 +130,19 @@ func TestCopyNamesTheColumnAndWhatIsWrong(t *testing.T) {
 			}
 			return read(types)
 		}
-		require.ErrorContains(t, dbconn.Send(t.Context(), conn.Conn(), nil, []dbconn.Copy{c}), message)
+		require.ErrorContains(t, dbconn.Send(t.Context(), conn, nil, []dbconn.Copy{c}), message)
 	}
 }
 
 // BenchmarkCopyRows compares CopyRows with the encoder of pgx.CopyFrom, which takes each
 // value as an interface.
 func BenchmarkCopyRows(b *testing.B) {
-	bundle := modeltest.New(b)
-	_, err := bundle.DB.Pool.Exec(b.Context(), createTable)
-	require.NoError(b, err)
-	table := bundle.DB.Bun.Table(reflect.TypeFor[row]())
-	conn, err := bundle.DB.Pool.Acquire(b.Context())
-	require.NoError(b, err)
-	defer conn.Release()
+	_, table, conn := createRows(b)
 	full, empty := newRows()
 	rows := slices.Repeat([]*row{full, empty}, 500)
 	c := bulk.CopyRows(table, rows, 0)
 	var types []uint32
-	described, err := conn.Conn().Prepare(b.Context(), "", c.ColumnsQuery)
+	described, err := conn.Prepare(b.Context(), "", c.ColumnsQuery)
 	require.NoError(b, err)
 	for _, column := range described.Fields {
 		types = append(types, column.DataTypeOID)
@@ -166,7 +161,7 @@ func BenchmarkCopyRows(b *testing.B) {
 			for _, each := range rows {
 				out = out[:0]
 				for i, field := range table.Fields {
-					out, err = conn.Conn().TypeMap().Encode(types[i], pgx.BinaryFormatCode, field.Value(reflect.ValueOf(each).Elem()).Interface(), out)
+					out, err = conn.TypeMap().Encode(types[i], pgx.BinaryFormatCode, field.Value(reflect.ValueOf(each).Elem()).Interface(), out)
 					require.NoError(b, err)
 				}
 			}
