@@ -83,12 +83,12 @@ func (s *socket) initConnection(ctx context.Context, m message) error {
 	return s.sendMessage(ctx, message{Type: "connection_ack"})
 }
 
-// pingClient checks that the client answers.
+// pingClient checks that the client answers. The end of ctx would cut the connection in
+// the middle of a frame; the close of the socket ends the wait for the answer.
 func (s *socket) pingClient(ctx context.Context) error {
-	ctx, cancel := context.WithTimeout(ctx, s.streams.WriteTimeout)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.streams.WriteTimeout)
 	defer cancel()
-	defer context.AfterFunc(s.streams.closing, cancel)() //nolint:contextcheck // the first of both ends it
-	if s.conn.Ping(ctx) != nil && s.streams.closing.Err() == nil {
+	if s.conn.Ping(ctx) != nil {
 		return errClientGone
 	}
 	return nil
