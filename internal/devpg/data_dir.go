@@ -91,7 +91,7 @@ func makeTempDir(owner serverUser) (string, error) {
 	if owner.checkAccess(base) != nil {
 		base = "/tmp"
 	}
-	dir, err := os.MkdirTemp(base, "parapet-pg-")
+	dir, err := os.MkdirTemp(base, tempPattern)
 	if err != nil {
 		return "", err
 	}

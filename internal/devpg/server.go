@@ -42,6 +42,8 @@ type Options struct {
 	// full_page_writes are off: several times faster, and safe if the process is killed
 	// but not if the machine is.
 	Durable bool
+	// Memory keeps a temporary folder in memory if the machine has several GiB to spare.
+	Memory bool
 	// Log receives the server's log. Nil discards it.
 	Log io.Writer
 }
@@ -95,12 +97,21 @@ func (s *Server) startServer(ctx context.Context, options Options) error {
 
 // claimFolder selects the data folder and locks it for this process.
 func (s *Server) claimFolder(ctx context.Context, options Options, owner serverUser) error {
+	var err error
 	if options.DataDir == "" {
-		dir, err := makeTempDir(owner)
+		dir, made := "", false
+		if options.Memory {
+			dir, made = makeMemoryDir(owner)
+		}
+		if !made {
+			if dir, err = makeTempDir(owner); err != nil {
+				return err
+			}
+		}
 		s.dataDir, s.tempDirs = filepath.Join(dir, "data"), []string{dir}
+		s.lock, err = lockDataDir(s.dataDir)
 		return err
 	}
-	var err error
 	if s.dataDir, err = owner.locate(options.DataDir); err != nil {
 		return err
 	}

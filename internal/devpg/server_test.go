@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
@@ -22,9 +23,16 @@ import (
 // that starts a server and is then killed.
 const keeperVariable = "PARAPET_DEVPG_KEEPER"
 
+// inMemory is its value for a temporary folder in memory.
+const inMemory = "in memory"
+
 func TestMain(m *testing.M) {
 	if dir := os.Getenv(keeperVariable); dir != "" {
-		server, err := devpg.Start(context.Background(), devpg.Options{DataDir: dir})
+		options := devpg.Options{DataDir: dir}
+		if dir == inMemory {
+			options = devpg.Options{Memory: true}
+		}
+		server, err := devpg.Start(context.Background(), options)
 		if err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			os.Exit(1)
@@ -175,28 +183,58 @@ func TestLongPathTakesShortSocket(t *testing.T) {
 	require.Equal(t, "1", queryText(t, server.URL("postgres"), "SELECT '1'"))
 }
 
-// The parent is killed without a chance to clean up; the next start finds the folder free
-// at once.
-func TestKilledParentTakesServerWithIt(t *testing.T) {
-	t.Parallel()
+// startKeeper starts a process that keeps a server, and returns the server's address.
+func startKeeper(t *testing.T, dir string) (address string, parent *exec.Cmd) {
+	t.Helper()
 	if _, err := os.Stat("/proc/self/cwd"); err != nil {
 		t.Skip("only Linux notifies a child of its parent's death")
 	}
-	dir := newDataFolder(t)
-	parent := exec.Command(os.Args[0])
+	parent = exec.Command(os.Args[0])
 	parent.Env = append(os.Environ(), keeperVariable+"="+dir)
 	parent.Stderr = os.Stderr
 	out, err := parent.StdoutPipe()
 	require.NoError(t, err)
 	require.NoError(t, parent.Start())
-	address, err := bufio.NewReader(out).ReadString('\n')
+	t.Cleanup(func() { _ = parent.Process.Kill() })
+	address, err = bufio.NewReader(out).ReadString('\n')
 	require.NoError(t, err)
-	executeStatement(t, strings.TrimSpace(address), "CREATE TABLE committed (n int)")
+	return strings.TrimSpace(address), parent
+}
+
+// The parent is killed without a chance to clean up; the next start finds the folder free
+// at once.
+func TestKilledParentTakesServerWithIt(t *testing.T) {
+	t.Parallel()
+	dir := newDataFolder(t)
+	address, parent := startKeeper(t, dir)
+	executeStatement(t, address, "CREATE TABLE committed (n int)")
 	require.NoError(t, parent.Process.Kill())
 	_ = parent.Wait()
 
 	again := startServer(t, devpg.Options{DataDir: dir})
 	require.Equal(t, "0", queryText(t, again.URL("postgres"), "SELECT count(*)::text FROM committed"))
+}
+
+func TestFoldersInMemoryOfKilledProcessesAreRemoved(t *testing.T) {
+	t.Parallel()
+	address, parent := startKeeper(t, inMemory)
+	data := queryText(t, address, "SELECT current_setting('data_directory')")
+	if !strings.HasPrefix(data, "/dev/shm/") {
+		t.Skip("the machine has too little memory to spare")
+	}
+	abandoned := filepath.Dir(data)
+	old := time.Now().Add(-2 * time.Minute)
+	require.NoError(t, os.Chtimes(abandoned, old, old))
+	second := startServer(t, devpg.Options{Memory: true})
+	require.Equal(t, "1", queryText(t, address, "SELECT '1'"), "its process lives")
+	require.NoError(t, parent.Process.Kill())
+	_ = parent.Wait()
+	require.NoError(t, os.Chtimes(abandoned, old, old))
+	startServer(t, devpg.Options{Memory: true})
+	require.NoDirExists(t, abandoned)
+	require.DirExists(t, second.DataDir())
+	require.NoError(t, second.Stop(t.Context()))
+	require.NoDirExists(t, filepath.Dir(second.DataDir()))
 }
 
 func TestCloneDatabase(t *testing.T) {

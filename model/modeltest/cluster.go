@@ -100,7 +100,7 @@ func serverAddress(t testing.TB) string {
 // prepareCluster starts a server and creates the template, unless they are given.
 func prepareCluster() {
 	if cluster.address = os.Getenv(AddressVariable); cluster.address == "" {
-		if cluster.server, cluster.err = devpg.Start(context.Background(), devpg.Options{}); cluster.err != nil {
+		if cluster.server, cluster.err = devpg.Start(context.Background(), devpg.Options{Memory: true}); cluster.err != nil {
 			return
 		}
 		cluster.address = cluster.server.URL("postgres")
