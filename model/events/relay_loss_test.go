@@ -85,20 +85,26 @@ func TestATransactionHasItsIDBeforeItDrawsAnOrdinal(t *testing.T) {
 	require.NotNil(t, id, "the row has its ordinal, and its transaction no id")
 }
 
-// The wait is measured by the clock in the ids. Business time, which rehearsals move,
-// would make events of the last seconds late.
+// The wait is measured by the clock of the database. Business time, which rehearsals move,
+// would make events of the last seconds late, and so would a process whose clock is
+// behind: its ids are old.
 func TestAnEventThatWaitsTooLongIsAViolation(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	violations := func() int { return len(b.Violations()["inv_events_sequenced"]) }
-	write := func(age string) {
-		tx := modeltest.BeginOutsideTx(t, b)
-		tx.Run(fmt.Sprintf(`with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
-				select lowest_uuid(now() - interval '%s'), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, business_now(), '{}' returning id)
-			insert into event_outbox (partner, event_id) select 'acme', id from e`, age))
-		require.NoError(t, tx.Commit(t.Context()))
-	}
 	execSQL := func(statement string) { modeltest.ExecSQL(t, b, statement) }
+	insert := func(idAge, columns, values string) {
+		execSQL(fmt.Sprintf(`with e as (insert into events (id, partner, type, subject_type, subject_id, subject_version, occurred_at, data)
+				select lowest_uuid(clock_timestamp() - interval '%s'), 'acme', 'quote.created', 'quote', gen_random_uuid(), 1, business_now(), '{}' returning id)
+			insert into event_outbox (partner, event_id%s) select 'acme', id%s from e`, idAge, columns, values))
+	}
+	write := func(age string) { insert("0 seconds", ", queued_at", ", clock_timestamp() - interval '"+age+"'") }
+	insert("30 seconds", ", queued_at", ", null")
+	require.Zero(t, violations())
+	insert("61 seconds", ", queued_at", ", null")
+	require.Equal(t, 1, violations(), "a row from before the column has the time of its id")
+	relayed(t, b)
+	insert("10 minutes", "", "")
 	write("30 seconds")
 	execSQL("update clock set offset_interval = '1 hour'")
 	require.Zero(t, violations())
