@@ -23,7 +23,7 @@ func feed(t *testing.T, b *modeltest.Bundle) []wire.Event {
 // are, and in how many the stored hash is not that of the stored bytes.
 func storedSizes(t *testing.T, b *modeltest.Bundle) (bytes, frames, others int) {
 	t.Helper()
-	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), `select sum(length(data)), count(*) filter (where get_byte(data, 0) = 40), count(*) filter (where data_hash <> sha256(data))
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), `select sum(length(data)), count(*) filter (where get_byte(data, 0) = 1), count(*) filter (where data_hash <> sha256(data))
 		from events`).Scan(&bytes, &frames, &others))
 	return bytes, frames, others
 }
@@ -48,7 +48,7 @@ func TestEventsAreStoredCompressed(t *testing.T) {
 	require.Equal(t, []int{sizes[plain], 0, 0}, []int{stored, frames, others}, "an older release reads these events")
 	stored, frames, others = storedSizes(t, b)
 	require.Equal(t, []int{3, 3}, []int{frames, others}, "the hash is that of the plain bytes")
-	require.Less(t, stored, sizes[b]/5)
+	require.Less(t, stored, sizes[b]/4)
 }
 
 // An event of an older release has no hash: the relay computes it.

@@ -19,8 +19,9 @@ import (
 	"parapet/model/wire"
 )
 
-// offerMigration is the number of the migration since which every release reads offers.
-const offerMigration = 43
+// offerMigration is the number of the migration since which every release reads offers and
+// their frames.
+const offerMigration = 47
 
 // quoteOffer is the content of a quote's column offer: the large members of its record,
 // which never change. Stored together and compressed they take a quarter of the bytes.

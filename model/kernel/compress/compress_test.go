@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/kernel/compress"
@@ -48,16 +49,61 @@ func TestDictionaryDoesNotChange(t *testing.T) {
 		"stored events refer to this dictionary: put a better one in a file with the next number")
 }
 
-func TestFramesOfOtherDictionariesAndDamagedFramesAreErrors(t *testing.T) {
+// storedClaim is what the first release with S2 stored for a claim.
+const storedClaim = "015cad0115000970636c6d5f30316d6736713437397865307072303065347933336e376e77326d4246ef0614676c6f6265784a720200371abb113832323a31303a34362e37313730343532470200313ead0635fc206f70656e6564227d7d"
+
+func TestStoredTextsStayReadable(t *testing.T) {
+	t.Parallel()
+	stored, err := hex.DecodeString(storedClaim)
+	require.NoError(t, err)
+	text, err := compress.Decompress(stored)
+	require.NoError(t, err)
+	require.Equal(t, claim, string(text))
+}
+
+// Releases before migration 0047 compressed with these options.
+func TestTextsOfOlderReleasesAreRead(t *testing.T) {
+	t.Parallel()
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderDictRaw(1, readDictionary(t)), zstd.WithEncoderCRC(false))
+	require.NoError(t, err)
+	defer encoder.Close()
+	stored := encoder.EncodeAll([]byte("}"), encoder.EncodeAll([]byte(claim), nil))
+	text, err := compress.Decompress(stored)
+	require.NoError(t, err)
+	require.Equal(t, claim+"}", string(text))
+	frames, err := compress.Split(stored)
+	require.NoError(t, err)
+	require.Empty(t, frames, "they are written again as frames")
+	for _, damaged := range [][]byte{stored[:len(stored)-1], bytes.Replace(stored, []byte{1}, []byte{9}, 1)} {
+		_, err := compress.Decompress(damaged)
+		require.ErrorContains(t, err, "decompress")
+	}
+	long := encoder.EncodeAll(bytes.Repeat([]byte("a"), 64<<20+1), nil)
+	_, err = compress.Decompress(long)
+	require.ErrorIs(t, err, zstd.ErrDecoderSizeExceeded)
+}
+
+func TestDamagedFramesAreErrors(t *testing.T) {
 	t.Parallel()
 	stored := compress.Compress([]byte(claim))
-	for name, broken := range map[string][]byte{
-		"cut":              stored[:len(stored)-3],
-		"other dictionary": bytes.Replace(stored, []byte{1}, []byte{9}, 1),
-		"no frame":         []byte("("),
+	for name, damaged := range map[string][]byte{
+		"a short block":      append([]byte{stored[0], stored[1] - 1}, stored[2:len(stored)-1]...),
+		"no length":          {1, 0x80},
+		"no block":           {1, 0},
+		"a length too long":  {1, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0},
+		"a block too large":  {1, 5, 0xff, 0xff, 0xff, 0xff, 0x0f},
+		"text behind":        append(bytes.Clone(stored), '}'),
+		"another dictionary": append(bytes.Clone(stored), 2),
+		"a Zstandard start":  []byte("("),
 	} {
-		_, err := compress.Decompress(broken)
+		_, err := compress.Decompress(damaged)
 		require.ErrorContains(t, err, "decompress", name)
+	}
+	for n := 1; n < len(stored); n++ {
+		_, err := compress.Decompress(stored[:n])
+		require.Error(t, err, n)
+		_, err = compress.Split(stored[:n])
+		require.Error(t, err, n)
 	}
 }
 
@@ -84,7 +130,7 @@ func FuzzCompress(f *testing.F) {
 	f.Add([]byte(claim))
 	f.Add([]byte(`{"a":` + strings.Repeat(`"\u00e9",`, 99) + `1}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
-		if len(text) > 0 && text[0] == '(' { // no JSON
+		if len(text) > 0 && (text[0] == '(' || text[0] == 1) { // no JSON
 			return
 		}
 		read, err := compress.Decompress(compress.Compress(text))

@@ -87,9 +87,9 @@ func (tx *Tx) saveEvents(ctx context.Context) error {
 }
 
 // compressionMigration is the number of the migration since which every release reads
-// compressed events and responses. An older one, which may run on the database during an
+// events and responses of these frames. An older one, which may run on the database during an
 // upgrade, would send the compressed bytes.
-const compressionMigration = 24
+const compressionMigration = 47
 
 // oldestRelease is the number of the newest migration that all releases know that may run
 // on the database. It is read once per process; 0: not yet.

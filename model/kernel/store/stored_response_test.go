@@ -153,7 +153,7 @@ func TestAuditSubjectIsTheRecordOfTheResponse(t *testing.T) {
 
 func TestResponsesAreStoredCompressedWhereEveryReleaseReadsThem(t *testing.T) {
 	t.Parallel()
-	for _, minimum := range []int{23, 24} {
+	for _, minimum := range []int{46, 47} {
 		s, db := openNotes(t)
 		_, err := db.Pool.Exec(t.Context(), "update schema_compatibility set minimum_binary = $1", minimum)
 		require.NoError(t, err)
@@ -166,7 +166,7 @@ func TestResponsesAreStoredCompressedWhereEveryReleaseReadsThem(t *testing.T) {
 			}
 		}
 		var frame bool
-		require.NoError(t, db.Pool.QueryRow(t.Context(), "select get_byte(body, 0) = 40 from idempotency_keys").Scan(&frame))
-		require.Equal(t, minimum == 24, frame)
+		require.NoError(t, db.Pool.QueryRow(t.Context(), "select get_byte(body, 0) = 1 from idempotency_keys").Scan(&frame))
+		require.Equal(t, minimum == 47, frame)
 	}
 }
