@@ -27,11 +27,15 @@ func setBankMode(t *testing.T, file, mode string) {
 	require.NoError(t, os.WriteFile(file, []byte(mode), 0o600))
 }
 
+// stepWait is how long tests wait for what needs no later time before they advance the
+// clock: two turns of the sweeps.
+const stepWait = 10 * time.Second
+
 // advanceUntil advances the clock step by step until the condition is true.
 func (c *paymentChaos) advanceUntil(t *testing.T, step time.Duration, says string, yes func() bool) {
 	t.Helper()
-	for range 12 {
-		if becomesTrue(yes) {
+	for range 24 {
+		if becomesTrueWithin(stepWait, yes) {
 			return
 		}
 		c.AdvanceClock(step)

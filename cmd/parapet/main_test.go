@@ -2,10 +2,13 @@ package main
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"io"
 	"os"
 	"os/signal"
+	"runtime"
+	"strconv"
 	"testing"
 	"time"
 
@@ -19,6 +22,7 @@ const processRoleVariable = "TEST_PROCESS_AS"
 func TestMain(m *testing.M) {
 	as := os.Getenv(processRoleVariable)
 	if as == "" {
+		runMoreTestsAtOnce()
 		os.Exit(modeltest.Main(m))
 	}
 	go func() {
@@ -36,6 +40,20 @@ func TestMain(m *testing.M) {
 	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, err)
 		os.Exit(1)
+	}
+}
+
+// runMoreTestsAtOnce lets four tests run at the same time, unless -parallel says otherwise.
+// Most of the time they wait for processes: for a lease to end or a sweep to come.
+func runMoreTestsAtOnce() {
+	flag.Parse()
+	given := false
+	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })
+	if given {
+		return
+	}
+	if err := flag.Set("test.parallel", strconv.Itoa(max(4, runtime.GOMAXPROCS(0)))); err != nil {
+		panic(err) // programming error: the flag exists
 	}
 }
 

@@ -210,9 +210,9 @@ func (c *paymentChaos) killPayingProcess(t *testing.T) {
 func (c *paymentChaos) advanceUntilFinal(t *testing.T) {
 	t.Helper()
 	const open = "payouts where status in ('pending', 'releasing', 'reconciling', 'blocked')"
-	for range 20 {
+	for range 60 {
 		c.AdvanceClock(90 * time.Second) // the leases of the killed processes end
-		if becomesTrue(func() bool { return c.countRows(t, open) == 0 }) {
+		if becomesTrueWithin(stepWait, func() bool { return c.countRows(t, open) == 0 }) {
 			return
 		}
 	}
@@ -239,10 +239,13 @@ func (c *paymentChaos) logState(t *testing.T, open string) {
 }
 
 // becomesTrue reports whether the condition becomes true within half a minute.
-func becomesTrue(yes func() bool) bool {
+func becomesTrue(yes func() bool) bool { return becomesTrueWithin(30*time.Second, yes) }
+
+// becomesTrueWithin is becomesTrue with another limit.
+func becomesTrueWithin(limit time.Duration, yes func() bool) bool {
 	tick := time.NewTicker(50 * time.Millisecond)
 	defer tick.Stop()
-	for late := time.After(30 * time.Second); ; {
+	for late := time.After(limit); ; {
 		if yes() {
 			return true
 		}

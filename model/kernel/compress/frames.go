@@ -4,6 +4,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"math"
 
 	"github.com/klauspost/compress/s2"
 )
@@ -34,11 +35,15 @@ func cutFrame(stored []byte) (frame, block []byte, err error) {
 		return nil, nil, errNoFrame
 	}
 	length, n := binary.Uvarint(stored[1:])
-	if n <= 0 || length > uint64(len(stored)-1-n) {
+	if n <= 0 || length > math.MaxInt32 {
 		return nil, nil, errNoFrame
 	}
-	end := 1 + n + int(length)
-	return stored[:end:end], stored[1+n : end], nil
+	begin := 1 + n
+	end := begin + int(length)
+	if end > len(stored) {
+		return nil, nil, errNoFrame
+	}
+	return stored[:end:end], stored[begin:end], nil
 }
 
 // joinFrames returns the text of frames.
