@@ -8,8 +8,10 @@ import (
 
 const (
 	memoryFolder = "/dev/shm" // a file system in memory on Linux
-	leastMemory  = 2 << 30    // bytes that must be free to keep data there
+	leastMemory  = 4 << 30    // bytes that must be free to keep data there
 	tempPattern  = "parapet-pg-"
+	// A server outside memory may have a folder of tempPattern without a lock.
+	memoryPattern = "parapet-memory-"
 )
 
 // makeMemoryDir creates a temporary folder in memory that the account can enter. made is
@@ -17,11 +19,11 @@ const (
 // thousands of files a minute, on which ext4 can spend a third of the machine's time: without
 // a journal, it searches for a free inode among all those that were freed in the last minutes.
 func makeMemoryDir(owner serverUser) (dir string, made bool) {
+	removeAbandoned(memoryFolder)
 	if freeMemory(memoryFolder) < leastMemory || owner.checkAccess(memoryFolder) != nil {
 		return "", false
 	}
-	removeAbandoned(memoryFolder)
-	dir, err := os.MkdirTemp(memoryFolder, tempPattern)
+	dir, err := os.MkdirTemp(memoryFolder, memoryPattern)
 	if err != nil {
 		return "", false
 	}
@@ -35,17 +37,20 @@ func makeMemoryDir(owner serverUser) (dir string, made bool) {
 // removeAbandoned removes the temporary folders of processes that were killed. They would
 // otherwise stay in memory until the machine restarts.
 func removeAbandoned(base string) {
-	found, _ := filepath.Glob(filepath.Join(base, tempPattern+"*")) // the pattern is correct
+	found, _ := filepath.Glob(filepath.Join(base, memoryPattern+"*")) // the pattern is correct
 	for _, dir := range found {
-		info, err := os.Stat(dir)
-		if err != nil || time.Since(info.ModTime()) < time.Minute { // its process may be about to lock it
-			continue
+		data := filepath.Join(dir, "data")
+		info, err := os.Lstat(data + ".lock")
+		if err != nil || !info.Mode().IsRegular() || time.Since(info.ModTime()) < time.Minute {
+			continue // its process is about to lock it, or it is not a server's
 		}
-		lock, err := lockDataDir(filepath.Join(dir, "data"))
+		lock, err := lockDataDir(data)
 		if err != nil {
 			continue // in use, or of another account
 		}
-		_ = os.RemoveAll(dir)
-		_ = lock.Close()
+		if server, err := readPostmaster(data); err == nil && !server.isRunning(data) {
+			_ = os.RemoveAll(dir)
+		}
+		_ = unlockDataDir(lock)
 	}
 }

@@ -42,7 +42,7 @@ type Options struct {
 	// full_page_writes are off: several times faster, and safe if the process is killed
 	// but not if the machine is.
 	Durable bool
-	// Memory keeps a temporary folder in memory if the machine has several GiB to spare.
+	// Memory keeps a temporary folder in memory if the machine has 4 GiB to spare.
 	Memory bool
 	// Log receives the server's log. Nil discards it.
 	Log io.Writer

@@ -222,16 +222,18 @@ func TestFoldersInMemoryOfKilledProcessesAreRemoved(t *testing.T) {
 	if !strings.HasPrefix(data, "/dev/shm/") {
 		t.Skip("the machine has too little memory to spare")
 	}
-	abandoned := filepath.Dir(data)
 	old := time.Now().Add(-2 * time.Minute)
-	require.NoError(t, os.Chtimes(abandoned, old, old))
+	require.NoError(t, os.Chtimes(data+".lock", old, old))
 	second := startServer(t, devpg.Options{Memory: true})
 	require.Equal(t, "1", queryText(t, address, "SELECT '1'"), "its process lives")
 	require.NoError(t, parent.Process.Kill())
 	_ = parent.Wait()
-	require.NoError(t, os.Chtimes(abandoned, old, old))
+	require.Eventually(t, func() bool {
+		_, err := os.Stat(filepath.Join(data, "postmaster.pid"))
+		return err != nil
+	}, 20*time.Second, 20*time.Millisecond, "Postgres ends with the process")
 	startServer(t, devpg.Options{Memory: true})
-	require.NoDirExists(t, abandoned)
+	require.NoDirExists(t, filepath.Dir(data))
 	require.DirExists(t, second.DataDir())
 	require.NoError(t, second.Stop(t.Context()))
 	require.NoDirExists(t, filepath.Dir(second.DataDir()))
