@@ -27,14 +27,14 @@ func setBankMode(t *testing.T, file, mode string) {
 	require.NoError(t, os.WriteFile(file, []byte(mode), 0o600))
 }
 
-// stepWait is how long tests wait for what needs no later time before they advance the
-// clock: two turns of the sweeps.
+// stepWait is how long a test waits for a condition before it advances the clock: two
+// intervals of the sweeps.
 const stepWait = 10 * time.Second
 
 // advanceUntil advances the clock step by step until the condition is true.
 func (c *paymentChaos) advanceUntil(t *testing.T, step time.Duration, says string, yes func() bool) {
 	t.Helper()
-	for range 24 {
+	for range 36 {
 		if becomesTrueWithin(stepWait, yes) {
 			return
 		}

@@ -22,7 +22,7 @@ const processRoleVariable = "TEST_PROCESS_AS"
 func TestMain(m *testing.M) {
 	as := os.Getenv(processRoleVariable)
 	if as == "" {
-		runMoreTestsAtOnce()
+		raiseParallelTests()
 		os.Exit(modeltest.Main(m))
 	}
 	go func() {
@@ -43,9 +43,9 @@ func TestMain(m *testing.M) {
 	}
 }
 
-// runMoreTestsAtOnce lets four tests run at the same time, unless -parallel says otherwise.
+// raiseParallelTests lets four tests run at the same time, unless -parallel says otherwise.
 // Most of the time they wait for processes: for a lease to end or a sweep to come.
-func runMoreTestsAtOnce() {
+func raiseParallelTests() {
 	flag.Parse()
 	given := false
 	flag.Visit(func(f *flag.Flag) { given = given || f.Name == "test.parallel" })

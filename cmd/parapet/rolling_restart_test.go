@@ -58,7 +58,7 @@ func buildPreviousVersion(t *testing.T) (program string) {
 	t.Helper()
 	tree := t.TempDir()
 	program = filepath.Join(tree, "previous-parapet")
-	script := `newest=$(git -C ../.. log -1 --format=%H -- migrations/*.sql) && git -C ../.. archive "$newest~1" | tar -x -C "$0" && cd "$0" && go build -o "$1" ./cmd/parapet`
+	script := `newest=$(git -C ../.. log -1 --diff-filter=A --format=%H -- migrations/*.sql) && git -C ../.. archive "$newest~1" | tar -x -C "$0" && cd "$0" && go build -o "$1" ./cmd/parapet`
 	if out, err := exec.CommandContext(t.Context(), "bash", "-o", "pipefail", "-c", script, tree, program).CombinedOutput(); err != nil {
 		t.Logf("the commit before the newest migration cannot be built, two processes of this one are used: %v: %s", err, out)
 		return ""

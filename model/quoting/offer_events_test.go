@@ -2,10 +2,12 @@ package quoting_test
 
 import (
 	"crypto/sha256"
+	"os"
 	"testing"
 	"time"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/kernel/compress"
@@ -100,9 +102,14 @@ func TestEventsOfABindHaveTheTextOfTheRecord(t *testing.T) {
 	require.Equal(t, []int{3, 3}, requireEventTexts(t, b))
 }
 
-// Offers of the release before have one frame.
-func TestOfferOfTheReleaseBeforeIsBound(t *testing.T) {
+// Offers of older releases are Zstandard texts of one or three frames.
+func TestOffersOfOlderReleasesAreBound(t *testing.T) {
 	t.Parallel()
+	dictionary, err := os.ReadFile("../kernel/compress/dictionary_1.txt")
+	require.NoError(t, err)
+	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderDictRaw(1, dictionary), zstd.WithEncoderCRC(false))
+	require.NoError(t, err)
+	defer encoder.Close()
 	b := modeltest.New(t)
 	quote := b.Quote("quake-circle", nil)
 	var stored []byte
@@ -118,9 +125,16 @@ func TestOfferOfTheReleaseBeforeIsBound(t *testing.T) {
 	for name := range members {
 		names = append(names, name)
 	}
-	require.ElementsMatch(t, []string{"cover", "price", "basis", "history"}, names, "the release before reads these members")
-	_, err = b.DB.Pool.Exec(t.Context(), "update quotes set offer = $1", compress.Compress(text))
-	require.NoError(t, err)
-	require.Equal(t, quote.Cover, b.Bind(quote).Cover)
-	require.Equal(t, []int{3, 1}, requireEventTexts(t, b))
+	require.ElementsMatch(t, []string{"cover", "price", "basis", "history"}, names, "older releases read these members")
+	for _, parts := range [][][]byte{{text}, {text[:9], text[9 : len(text)-1], text[len(text)-1:]}} {
+		var older []byte
+		for _, part := range parts {
+			older = encoder.EncodeAll(part, older)
+		}
+		_, err = b.DB.Pool.Exec(t.Context(), "update quotes set offer = $1 where policy_id is null", older)
+		require.NoError(t, err)
+		require.Equal(t, quote.Cover, b.Bind(quote).Cover)
+		quote = b.Quote("quake-circle", nil)
+	}
+	require.Equal(t, []int{3, 1, 3, 1, 3}, requireEventTexts(t, b))
 }

@@ -121,7 +121,7 @@ func (o *encodedOffer) appendEvent(tx *store.Tx, kind event.Type, row *QuoteRow,
 }
 
 // AppendEvent appends an event about a quote with its record. It reuses the stored offer,
-// if that has the frames of encodeOffer: one of an older release has a single frame.
+// if that has the frames of encodeOffer: one of an older release has none.
 func (r *QuoteRow) AppendEvent(tx *store.Tx, kind event.Type) error {
 	offer, err := r.splitOffer()
 	if err != nil {
