@@ -83,8 +83,9 @@ func (s *socket) initConnection(ctx context.Context, m message) error {
 	return s.sendMessage(ctx, message{Type: "connection_ack"})
 }
 
-// pingClient checks that the client answers. The end of ctx would cut the connection in
-// the middle of a frame; the close of the socket ends the wait for the answer.
+// pingClient checks that the client answers. It ignores the end of ctx, which would cut
+// the connection in the middle of a frame. It returns when the client answers, after
+// WriteTimeout, or when the socket is closed.
 func (s *socket) pingClient(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.streams.WriteTimeout)
 	defer cancel()

@@ -50,7 +50,7 @@ var newDecoder = sync.OnceValue(func() *zstd.Decoder {
 	return decoder
 })
 
-// blocks has buffers for blocks of texts, which may get longer than their texts.
+// blocks pools buffers for encoded blocks. A block may be longer than its text.
 var blocks = sync.Pool{New: func() any { return new([]byte) }}
 
 // maxBuffer is the length of the largest buffer that is kept, in bytes.

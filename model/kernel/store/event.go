@@ -87,7 +87,7 @@ func (tx *Tx) saveEvents(ctx context.Context) error {
 }
 
 // compressionMigration is the number of the migration since which every release reads
-// events and responses of these frames. An older one, which may run on the database during an
+// events and responses in these frames. An older one, which may run on the database during an
 // upgrade, would send the compressed bytes.
 const compressionMigration = 47
 
