@@ -17,15 +17,15 @@ import (
 )
 
 // reviewDeferredClaims adjudicates claims again whose source did not provide the
-// awaited data by the stated time, and states the next time. It leaves claims that wait
-// for an operator unchanged, so that of those that need evidence only the ones with missing
-// days are reviewed.
+// awaited data by the stated time, and states the next time; what is due longest comes
+// first. It leaves claims that wait for an operator unchanged, so that of those that need
+// evidence only the ones with missing days are reviewed.
 func reviewDeferredClaims(ctx context.Context, tx *store.Tx) (int, error) {
 	var rows []*claims.ClaimRow
 	err := store.LockBatch(tx.NewSelect().Model(&rows).Where("c.status = ?", claims.ClaimDeferred).Where("c.next_review_at <= ?", tx.Now).
 		WhereGroup(" and ", func(q *bun.SelectQuery) *bun.SelectQuery {
 			return q.Where("c.reason_codes = array[?]", claims.ReasonSourcePreliminary).WhereOr("c.reason_codes = array[?] and "+awaitsMissingDaysSQL, claims.ReasonEvidenceNeeded)
-		}), store.SweepBatchSize).Scan(ctx)
+		}).OrderExpr("c.next_review_at, c.id"), store.SweepBatchSize).Scan(ctx)
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}

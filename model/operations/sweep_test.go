@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/operations"
@@ -118,4 +119,25 @@ func TestStatisticsTakeATurnOfBulkWork(t *testing.T) {
 			require.Equal(t, modeltest.BulkTurns(), b.FreeBulkTurns(), "it gave its turn back")
 		})
 	}
+}
+
+// The order of the events about several claims of a policy must not depend on where their
+// rows lie.
+func TestClaimThatIsDueLongestIsReviewedFirst(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	for range 3 {
+		b.QuoteAndBind("quake-circle", nil)
+	}
+	modeltest.ObserveQuake(b, "us1", "6.4", trigger.Preliminary)
+	list := func(query string) (ids []string) {
+		require.NoError(t, b.DB.Bun.NewRaw(query).Scan(t.Context(), &ids))
+		return ids
+	}
+	want := list("select id::text from claims where status = 'deferred' order by id desc")
+	require.Len(t, want, 3)
+	modeltest.ExecSQL(t, b, "update claims c set next_review_at = business_now() - n * interval '1 hour' from (select id, row_number() over (order by id) as n from claims) o where o.id = c.id")
+	modeltest.ExecSQL(t, b, "analyze claims") // a table of one page is read without its indexes
+	b.Sweep()
+	require.Equal(t, want, list("select subject_id::text from events where type = 'claim.updated' order by id"))
 }
