@@ -272,6 +272,7 @@ func TestResetEndsOpenRecords(t *testing.T) {
 	require.Equal(t, "expired", ended.Status)
 	require.Equal(t, "active", s.ActingAs(s.Globex).Policy(theirs.ID).Status)
 	after := s.CountRows()
+	delete(before, "event_outbox") // the relay empties it
 	for table, count := range before {
 		require.GreaterOrEqual(t, after[table], count, "%s: nothing is deleted", table)
 	}
