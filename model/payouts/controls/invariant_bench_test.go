@@ -28,7 +28,7 @@ func copyRecords(b *testing.B, d *modeltest.Bundle, partner string, n int) {
 
 func copyStatements(partner string, n int) (statements []string) {
 	for table, other := range map[string]string{
-		"quotes": "", "policies": ", 'footprint', null, 'station', 'CHM00054511'", "claims": "", "payouts": "", "payout_methods": "", "payout_attempts": "",
+		"quotes": ", 'offer', null", "policies": ", 'footprint', null, 'station', 'CHM00054511'", "claims": "", "payouts": "", "payout_methods": "", "payout_attempts": "",
 		"events": "", "timeline_entries": "", "ledger_entries": "", "event_sequence": ", 'sequence', x.sequence + i * (select count(*) from r)",
 		"rail_report_lines": ", 'number', x.number + i, 'report_id', x.report_id",
 	} {
