@@ -91,11 +91,7 @@ func makeTempDir(owner serverUser) (string, error) {
 	if owner.checkAccess(base) != nil {
 		base = "/tmp"
 	}
-	dir, err := os.MkdirTemp(base, tempPattern)
-	if err != nil {
-		return "", err
-	}
-	return dir, owner.makePrivate(dir)
+	return owner.makeDir(base, "parapet-pg-")
 }
 
 // lockDataDir locks the folder for this process until the file is closed. The kernel

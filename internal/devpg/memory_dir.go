@@ -9,8 +9,7 @@ import (
 const (
 	memoryFolder = "/dev/shm" // a file system in memory on Linux
 	leastMemory  = 4 << 30    // bytes that must be free to keep data there
-	tempPattern  = "parapet-pg-"
-	// A server outside memory may have a folder of tempPattern without a lock.
+	// Servers outside memory have another pattern: their folders may have no lock.
 	memoryPattern = "parapet-memory-"
 )
 
@@ -23,15 +22,8 @@ func makeMemoryDir(owner serverUser) (dir string, made bool) {
 	if freeMemory(memoryFolder) < leastMemory || owner.checkAccess(memoryFolder) != nil {
 		return "", false
 	}
-	dir, err := os.MkdirTemp(memoryFolder, memoryPattern)
-	if err != nil {
-		return "", false
-	}
-	if owner.makePrivate(dir) != nil {
-		_ = os.RemoveAll(dir)
-		return "", false
-	}
-	return dir, true
+	dir, err := owner.makeDir(memoryFolder, memoryPattern)
+	return dir, err == nil
 }
 
 // removeAbandoned removes the temporary folders of processes that were killed. They would

@@ -146,12 +146,11 @@ func (s *Server) chooseSocketDir(owner serverUser) (string, error) {
 	if len(s.dataDir)+len("/.s.PGSQL."+port) <= maxSocketPath {
 		return s.dataDir, nil
 	}
-	dir, err := os.MkdirTemp("/tmp", "parapet-")
-	if err != nil {
-		return "", err
+	dir, err := owner.makeDir("/tmp", "parapet-")
+	if err == nil {
+		s.tempDirs = append(s.tempDirs, dir)
 	}
-	s.tempDirs = append(s.tempDirs, dir)
-	return dir, owner.makePrivate(dir)
+	return dir, err
 }
 
 func (s *Server) postmasterArgs(durable bool) []string {

@@ -63,6 +63,18 @@ func (a serverUser) makePrivate(dir string) error {
 	return os.Chmod(dir, 0o700)
 }
 
+// makeDir creates a temporary folder that is private to the account.
+func (a serverUser) makeDir(base, pattern string) (string, error) {
+	dir, err := os.MkdirTemp(base, pattern)
+	if err != nil {
+		return "", err
+	}
+	if err := a.makePrivate(dir); err != nil {
+		return "", errors.Join(err, os.RemoveAll(dir))
+	}
+	return dir, nil
+}
+
 // locate returns the folder in which the account keeps the data, without symbolic links.
 func (a serverUser) locate(dataDir string) (string, error) {
 	resolved, err := resolveDataDir(dataDir)
