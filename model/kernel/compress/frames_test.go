@@ -74,3 +74,13 @@ func TestFramesDoNotShareMemory(t *testing.T) {
 	}
 	require.Equal(t, kept, first)
 }
+
+func TestJoinedFramesAreDecompressedWithoutCopies(t *testing.T) {
+	t.Parallel()
+	long := compress.Frame([]byte(strings.Repeat(claim, 500)))
+	stored := bytes.Join([][]byte{compress.Frame([]byte("{")), long, long, compress.Frame([]byte("}"))}, nil)
+	text, err := compress.Decompress(stored)
+	require.NoError(t, err)
+	require.Len(t, text, 2+1000*len(claim))
+	require.Less(t, cap(text), len(text)+1024)
+}
