@@ -51,7 +51,7 @@ func (g *generator) stages() []trigger.Stage {
 // quake returns the versions of an earthquake. A twin is reported under two ids, half a
 // minute apart.
 func (g *generator) quake(i int, twin bool) (steps []hazardStep) {
-	at := g.now.Add(-time.Duration(1+g.IntN(150*24)) * time.Hour)
+	at := g.now.Add(-time.Duration(1+g.IntN(150*24))*time.Hour - 30*time.Minute)
 	where := hazard.Point{Latitude: g.near(modeltest.Epicentre.Latitude, 0.2), Longitude: g.near(modeltest.Epicentre.Longitude, 0.2)}
 	id := fmt.Sprintf("quake%d%t", i, twin)
 	reading := func(id string, at time.Time, stage trigger.Stage) hazardStep {
@@ -73,9 +73,11 @@ func (g *generator) quake(i int, twin bool) (steps []hazardStep) {
 }
 
 // agencies returns the reports of several sources about one earthquake, each with its own
-// id, time, place and magnitude. One of them is sometimes missing.
+// id, time, place and magnitude. One of them is sometimes missing. No other earthquake is
+// within the minute in which sources may disagree: of two such events, which one a report
+// belongs to depends on the report that is decided.
 func (g *generator) agencies(i int) (reports [][]hazardStep) {
-	at := g.now.Add(-time.Duration(1+g.IntN(40)) * time.Hour)
+	at := g.now.Add(-time.Duration(1+20*i+g.IntN(20)) * time.Hour)
 	for n, source := range []string{"usgs", "emsc", "jma"} {
 		if g.IntN(5) == 0 {
 			continue
