@@ -14,3 +14,9 @@ func (s *Service) ExplainUnsettled(ctx context.Context) (string, error) {
 	err := s.DB.NewRaw("explain "+unsettledQuery).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
+
+// Parts of SweepDue("policies").
+var (
+	ExpirePolicies  = expirePolicies
+	ArchivePolicies = archivePolicies
+)

@@ -1,6 +1,7 @@
 package operations_test
 
 import (
+	"context"
 	"slices"
 	"testing"
 	"time"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/operations"
@@ -36,6 +38,33 @@ func TestSweepExpiresQuotesInOneBatch(t *testing.T) {
 	policy, err := b.Service.Policies.Get(t.Context(), b.Acme, bound.ID)
 	require.NoError(t, err)
 	require.Equal(t, "expired", policy.Status)
+}
+
+// Half of the policies are due and of a status that the sweep does not change; of the others
+// one is due.
+func TestSweepOfPoliciesReadsOnlyThoseThatItChanges(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.CopyPolicies(400)
+	for _, c := range []struct {
+		sweep          func(context.Context, *store.Tx) (int, error)
+		changed, other string
+	}{{operations.ExpirePolicies, "active", "exhausted"}, {operations.ArchivePolicies, "exhausted", "active"}} {
+		modeltest.ExecSQL(t, b, `update policies p set status = case when n % 2 = 0 then $1 else $2 end, expires_at = due, reportable_until = due
+			from (select id, n, case when n % 2 = 1 or n = 2 then $3::timestamptz else $3::timestamptz + interval '1 day' end as due
+				from (select id, row_number() over () as n from policies) numbered) x where x.id = p.id`, c.changed, c.other, b.Now())
+		modeltest.ExecSQL(t, b, "vacuum analyze policies")
+		require.NoError(t, b.Service.Operations.InTx(t.Context(), actor.System(), func(ctx context.Context, tx *store.Tx) error {
+			_, err := tx.NewRaw("set local enable_seqscan = off").Exec(ctx) // as it is for more policies
+			require.NoError(t, err)
+			before := modeltest.RowsRead(ctx, t, tx, "policies") // by transactions of the connection that are not yet reported
+			n, err := c.sweep(ctx, tx)
+			require.NoError(t, err)
+			require.Equal(t, 1, n, c.changed)
+			require.Less(t, modeltest.RowsRead(ctx, t, tx, "policies")-before, 20, c.changed)
+			return nil
+		}))
+	}
 }
 
 func TestSweepDueHoldsLockPerKind(t *testing.T) {
