@@ -69,16 +69,20 @@ export function useRead<T, V extends AnyVariables>(query: TypedDocumentNode<T, V
 		seen.current = now;
 	}, [now]);
 	const problem = toProblem(result.error);
-	const key = result.operation?.key;
-	const before = useRef<{ key?: number; data?: T }>({});
-	if (!problem?.offline || before.current.key !== key) before.current = { key, data: result.data };
-	const wait = problem?.offline ? 3000 : options.every;
+	// The hook forgets its data when a reading fails, and the failure itself when the reading
+	// ends: only an answer of the server replaces what was read.
+	const last = useRef<{ key?: number; data?: T; offline: boolean }>({ offline: false });
+	const key = result.operation?.key ?? last.current.key;
+	if (last.current.key !== key) last.current = { key, offline: false };
+	if (problem?.offline) last.current.offline = true;
+	else if (problem || result.data !== undefined) last.current = { key, data: result.data, offline: false };
+	const wait = last.current.offline ? 3000 : options.every;
 	useEffect(() => {
 		if (!wait || options.pause) return;
 		const timer = setInterval(again, wait);
 		return () => clearInterval(timer);
 	}, [wait, again, options.pause]);
-	return { data: before.current.data, problem, loading: result.fetching, again };
+	return { data: last.current.data, problem, loading: result.fetching, again };
 }
 
 // useChange sends a mutation. The same input after a lost connection is the same request:
