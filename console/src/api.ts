@@ -68,21 +68,20 @@ export function useRead<T, V extends AnyVariables>(query: TypedDocumentNode<T, V
 		if (seen.current !== now && !options.pause) again();
 		seen.current = now;
 	}, [now]);
-	const problem = toProblem(result.error);
-	// The hook forgets its data when a reading fails, and the failure itself when the reading
-	// ends: only an answer of the server replaces what was read.
-	const last = useRef<{ key?: number; data?: T; offline: boolean }>({ offline: false });
-	const key = result.operation?.key ?? last.current.key;
-	if (last.current.key !== key) last.current = { key, offline: false };
-	if (problem?.offline) last.current.offline = true;
-	else if (problem || result.data !== undefined) last.current = { key, data: result.data, offline: false };
-	const wait = last.current.offline ? 3000 : options.every;
+	// The hook forgets its data when a reading fails, and the failure when the next reading
+	// begins: only an answer or another failure replaces what is kept here.
+	const last = useRef<{ key?: number; data?: T; problem: Problem | null }>({ problem: null });
+	const key = result.operation?.key ?? last.current.key, failed = toProblem(result.error);
+	if (last.current.key !== key) last.current = { key, problem: null };
+	if (failed || result.data !== undefined) last.current = { key, data: failed?.offline ? last.current.data : result.data, problem: failed };
+	const { data, problem } = last.current;
+	const wait = problem?.offline ? 3000 : options.every;
 	useEffect(() => {
 		if (!wait || options.pause) return;
 		const timer = setInterval(again, wait);
 		return () => clearInterval(timer);
 	}, [wait, again, options.pause]);
-	return { data: last.current.data, problem, loading: result.fetching, again };
+	return { data, problem, loading: result.fetching, again };
 }
 
 // useChange sends a mutation. The same input after a lost connection is the same request:
