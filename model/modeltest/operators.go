@@ -58,13 +58,19 @@ func ExecSQL(t *testing.T, b *Bundle, text string, args ...any) {
 	require.NoError(t, err)
 }
 
-// RowsRead returns how many rows of a table the transaction has read, by scans and by
-// indexes.
-func RowsRead(ctx context.Context, t *testing.T, tx *store.Tx, table string) (rows int) {
+// CountRowsRead returns how many rows of a table read reads in the transaction, by scans and
+// by indexes. The figures of Postgres also count what earlier transactions of the connection
+// read and have not reported yet.
+func CountRowsRead(ctx context.Context, t *testing.T, tx *store.Tx, table string, read func()) int {
 	t.Helper()
-	err := tx.NewRaw("select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relname = ?", table).Scan(ctx, &rows)
-	require.NoError(t, err)
-	return rows
+	figure := func() (rows int) {
+		err := tx.NewRaw("select seq_tup_read + idx_tup_fetch from pg_stat_xact_user_tables where relname = ?", table).Scan(ctx, &rows)
+		require.NoError(t, err)
+		return rows
+	}
+	before := figure()
+	read()
+	return figure() - before
 }
 
 // NewServiceAt returns the domain layer of another process.

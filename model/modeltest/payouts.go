@@ -84,7 +84,7 @@ func NewApprovedClaim(b *Bundle) *wire.Claim {
 }
 
 // OnlyPayout returns a claim's one payout as it is now.
-func OnlyPayout(t *testing.T, b *Bundle, claim *wire.Claim) wire.Payout {
+func OnlyPayout(t testing.TB, b *Bundle, claim *wire.Claim) wire.Payout {
 	t.Helper()
 	payouts := b.Claim(claim.ID).Payouts
 	require.Len(t, payouts, 1)
@@ -93,9 +93,9 @@ func OnlyPayout(t *testing.T, b *Bundle, claim *wire.Claim) wire.Payout {
 
 // NewPayoutInFlight returns a payout that a worker has begun to release to the claim's
 // first account.
-func NewPayoutInFlight(t *testing.T) (*Bundle, *wire.Claim, *release.Release) {
+func NewPayoutInFlight(t testing.TB, with ...Option) (*Bundle, *wire.Claim, *release.Release) {
 	t.Helper()
-	b := New(t)
+	b := New(t, with...)
 	claim := NewApprovedClaim(b)
 	b.RecordPayoutMethod(IBANMethod(claim.ID))
 	b.RunAccountChecks()

@@ -15,9 +15,9 @@ import (
 // decisions are, for each policy, the lines that describe what was decided about it.
 type decisions map[string][]string
 
-// decisionQueries select a policy and a line of text, in the order of the lines. The order
-// is that within a claim, or within an occurrence: a review that is due for several claims
-// decides them in the order of the slices.
+// decisionQueries select a policy and a line of text, in the order of the lines.
+// Determinations have the order within their occurrence, and eventQuery that within a claim:
+// a review that is due for several claims decides them in the order of the slices.
 var decisionQueries = []string{
 	`select p.id::text, format('policy %s v%s left %s', p.status, p.version, p.limit_remaining) from policies p`,
 	`select c.policy_id::text, format('claim %s %s %s v%s of %s %s %s: %s owed %s, %s, %s, retracted %s, closed %s, review %s', c.policy_sequence, c.origin, c.status, c.version,

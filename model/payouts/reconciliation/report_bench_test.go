@@ -15,16 +15,8 @@ import (
 // BenchmarkReconcile imports and matches a report of 100,000 lines: half of them name a
 // payout in flight, the others are unknown and become exceptions.
 func BenchmarkReconcile(b *testing.B) {
-	d := modeltest.New(b, modeltest.WithoutChecks())
-	policy := d.QuoteAndBind("quake-circle", nil)
-	d.RecordPayoutMethod(modeltest.PolicyIBANMethod(policy.ID))
-	d.RunJobs()
-	d.Observe(modeltest.Quake("us1", d.Now(), modeltest.Epicentre, "6.4"))
-	d.RunJobs()
-	payout := d.OnlyClaim(policy).Payouts[0]
-	_, _, err := d.Service.Releases.BeginRelease(b.Context(), modeltest.ScriptedRail, "acme", payout.ID)
-	require.NoError(b, err)
-	named := modeltest.ReportLine(d, payout, reconciliation.LineUnderway)
+	d, claim, _ := modeltest.NewPayoutInFlight(b, modeltest.WithoutChecks())
+	named := modeltest.ReportLine(d, modeltest.OnlyPayout(b, d, claim), reconciliation.LineUnderway)
 	const lines = 100_000
 	for n := 0; b.Loop(); n++ {
 		var peak uint64
