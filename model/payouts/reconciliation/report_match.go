@@ -281,10 +281,11 @@ func (m *lineMatcher) save(ctx context.Context) error {
 	m.Batch.Queue(`update reconciliation_exceptions set closed_at = $1, closed_by = 'parapet', closed_reason = 'A later report explains it.'
 		where payout_id = any($2) and kind = 'missing' and closed_at is null`, m.Now, m.reportedPayouts)
 	// "offset 0" makes Postgres look each line up. Without it, the plan that it made while the
-	// table was small reads the exceptions of all lines for each slice.
+	// table was small reads the exceptions of all lines for each slice; "closed_at is null" in
+	// place of "closed_by is null", which an operator's answer meanwhile makes false, does too.
 	m.Batch.Queue(`update reconciliation_exceptions set closed_at = $1, closed_by = 'parapet', closed_reason = 'The line names a payout that exists now.'
 		where id in (select known.id from unnest($2::uuid[], $3::int[]) as n (report_id, number) cross join lateral (
-			select id from reconciliation_exceptions fi where fi.report_id = n.report_id and fi.line = n.number and fi.kind = 'unknown' and fi.closed_at is null offset 0) as known)`,
+			select id from reconciliation_exceptions fi where fi.report_id = n.report_id and fi.line = n.number and fi.kind = 'unknown' and fi.closed_at is null offset 0) as known) and closed_by is null`,
 		m.Now, reports, numbers)
 	for _, row := range m.exceptions {
 		m.QueueInsert(row)
