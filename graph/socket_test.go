@@ -96,6 +96,8 @@ func TestSocketsSpeakTheProtocol(t *testing.T) {
 	c.sendMessage(`{"id":"3","type":"subscribe","payload":{"query":"{ viewer { name } }"}}`)
 	require.Contains(t, string(c.readMessage().Payload), "rate_limited")
 	c.sendMessage(`{"id":"1","type":"complete"}`)
+	c.sendMessage(`{"type":"ping"}`)
+	require.Equal(t, "pong", c.readMessage().Type, "the server has read that operation 1 is complete")
 	s.Quote("rain-excess", nil)
 	s.relayEvents(t)
 	require.Equal(t, "2", c.readMessage().ID, "the other one goes on")

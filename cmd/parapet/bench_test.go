@@ -69,7 +69,7 @@ func TestBaselineOfBenchmarksAnswersLikeTheService(t *testing.T) {
 		quotes := c.bare.copyQuotes(t, 2)
 		ours := c.writtenBy(t, c.address, r(quotes[0]))
 		theirs := c.writtenBy(t, c.baselineAddress, r(quotes[1]))
-		require.Len(t, theirs, len(ours))
+		require.Len(t, theirs, len(ours), "the service wrote %v", ours)
 		for table, size := range ours {
 			require.InEpsilon(t, size, theirs[table], 0.05, "%s: bytes of the rows of both", table)
 		}
