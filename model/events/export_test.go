@@ -17,6 +17,9 @@ func HoldRelayLock(ctx context.Context, tx pgx.Tx, idle string) error {
 	return tx.SendBatch(ctx, statements).Close()
 }
 
+// IsRelayDue reports whether an event waits for its number.
+var IsRelayDue = isRelayDue
+
 // RelayPagesRead returns how many pages a pass of the relay reads to find waiting events,
 // and how many to learn whether any wait.
 func (s *Service) RelayPagesRead(ctx context.Context) (waiting, due int64, err error) {

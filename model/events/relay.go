@@ -56,7 +56,8 @@ where current_setting('parapet.relay') = 'true' and pg_current_xact_id_if_assign
 
 // relayDueSQL reports whether unsequencedEventsQuery would find an event. It reads in the
 // order of the index: a plan that expects an event soon, wherever it lies, reads the rows
-// that relays have deleted.
+// that relays have deleted. It is planned each time: a plan that was made while the outbox was
+// empty would read all of it after a large event.
 const relayDueSQL = `select (select ordinal from event_outbox where ordinal > (select last_ordinal from event_relay) order by ordinal limit 1) is not null
 	or exists (select from event_relay, unnest(pending_gaps) as gap cross join lateral (
 		select from event_outbox where ordinal >= lower(gap) and ordinal < upper(gap) order by ordinal limit 1) as late)`
@@ -110,7 +111,7 @@ from moved`
 func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 	due := s.relayWasBusy.Load() // after a busy pass more events are likely
 	if !due {
-		err = s.Pool.QueryRow(ctx, relayDueSQL, pgx.QueryExecModeCacheStatement).Scan(&due)
+		due, err = isRelayDue(ctx, s.Pool)
 	}
 	if err != nil || !due {
 		return 0, store.TranslateError(err)
@@ -134,6 +135,12 @@ func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 		store.Local[Notifier](s.Store).notifyPartners(heads) // wakes the waiting feed readers in this process
 	}
 	return numbered, err
+}
+
+// isRelayDue reports whether an event waits for its number.
+func isRelayDue(ctx context.Context, on store.Querier) (due bool, err error) {
+	rows, _ := on.Query(ctx, relayDueSQL) // CollectExactlyOneRow returns the error
+	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])
 }
 
 // chainEnd is the last link of a partner's chain.

@@ -307,6 +307,27 @@ func TestAnOldSnapshotElsewhereDoesNotSlowTheRelay(t *testing.T) {
 	require.Less(t, visited(), 2*first, "rows that were numbered are not visited again")
 }
 
+func TestRelayDueAfterAnEmptyOutbox(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	relayed(t, b)
+	_, err := b.DB.Pool.Exec(t.Context(), "vacuum event_outbox")
+	require.NoError(t, err)
+	err = b.Service.InTx(t.Context(), actor.System(), func(ctx context.Context, tx *store.Tx) error {
+		isDue := func() bool {
+			due, err := events.IsRelayDue(ctx, tx.PgxConn)
+			require.NoError(t, err)
+			return due
+		}
+		require.False(t, isDue())
+		many(t, b, 10*events.RelayBatchSize)
+		rows := modeltest.CountRowsRead(ctx, t, tx, "event_outbox", func() { require.True(t, isDue()) })
+		require.LessOrEqual(t, rows, 1, "the plan for an empty outbox reads all events")
+		return nil
+	})
+	require.NoError(t, err)
+}
+
 // An endpoint that rests until its probe has no drain; what comes meanwhile is
 // numbered, its own partner's and everybody's.
 func TestRestingEndpointDoesNotDelayRelay(t *testing.T) {
