@@ -18,7 +18,7 @@ import (
 
 // boxQuery finds policies by box. It probes the index once for each box of an occurrence,
 // so the cost depends on the matching policies and not on all policies.
-const boxQuery = `select distinct b.occurrence_id, p.id
+const boxQuery = `select b.occurrence_id, p.id
 from (values %s) as b (occurrence_id, scope, peril, first, last, box)
 join policies p on p.footprint && b.box and p.status <> 'archived'
 	and p.kind = b.peril and p.effective_at <= b.last and p.expires_at > b.first
@@ -36,8 +36,7 @@ where (oc.id in (?0) or oc.merged_into in (?0)) and (c.status in ('opened', 'def
 	and (oc.merged_into is not null or c.retraction is not null or oc.id in (?1)))
 union select coalesce(oc.merged_into, oc.id), c.policy_id
 from occurrences oc join determinations d on d.occurrence_id = oc.id join claims c on c.policy_id = d.policy_id and c.determination_id = d.id and c.partner = d.partner
-where (oc.id in (?1) or oc.merged_into in (?1)) and c.status in ('opened', 'deferred', 'approved', 'closed')
-order by 1, 2`
+where (oc.id in (?1) or oc.merged_into in (?1)) and c.status in ('opened', 'deferred', 'approved', 'closed')`
 
 // boxSQL is one row of the values in boxQuery.
 const boxSQL = "(?::uuid, ?, ?, ?::timestamptz, ?::timestamptz, ?::box)"
