@@ -251,7 +251,8 @@ func isApproved(r *claims.ClaimRow) bool {
 	return r.Status == claims.ClaimApproved || r.Status == claims.ClaimClosed
 }
 
-// save writes the results to the database in one statement per table.
+// save writes the results to the database in one statement per table. Policies come last:
+// the foreign key of a payout would lock the new version of an updated policy once more.
 func (adj *adjudication) save(ctx context.Context) error {
 	if len(adj.newDeterminations) > 0 {
 		rows := adj.events // with the reported occurrence, if there are any
@@ -271,10 +272,10 @@ func (adj *adjudication) save(ctx context.Context) error {
 		{len(adj.changedClaims), func() error {
 			return adj.QueueUpdateRows(adj.changedClaims, "status", "determination_id", "occurrence_key", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at", "version", "updated_at")
 		}},
+		{len(adj.newPayouts), func() error { return adj.QueueInsertRows(adj.newPayouts) }},
 		{len(adj.changedPolicies), func() error {
 			return adj.QueueUpdateRows(adj.changedPolicies, "status", "limit_remaining", "version", "updated_at")
 		}},
-		{len(adj.newPayouts), func() error { return adj.QueueInsertRows(adj.newPayouts) }},
 	} {
 		if write.rows == 0 {
 			continue
