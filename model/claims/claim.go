@@ -70,15 +70,20 @@ func (r *ClaimRow) ToRecord(parts ClaimRelations) *wire.Claim {
 		PolicyID: store.ResourcePolicy.FormatID(r.PolicyID), Status: string(r.Status), Origin: string(r.Origin),
 		Description: r.Description, Determination: parts.Determination, Payouts: parts.Payouts, PayoutsCount: parts.PayoutsCount,
 		RequestedAmount: r.ToMoney(r.RequestedAmount), Amount: r.ToMoney(r.Amount),
-		OpenedAt: r.OpenedAt, ClosedAt: r.ClosedAt,
+		Decision: r.ToDecision(), OpenedAt: r.OpenedAt, ClosedAt: r.ClosedAt,
 	}
 	if parts.Occurrence != nil {
 		c.Occurrence = parts.Occurrence.ToBrief(*r.OccurredAt)
 	}
-	if r.Outcome != nil {
-		c.Decision = &wire.Decision{Outcome: *r.Outcome, ReasonCodes: r.ReasonCodes, DecidedAt: *r.DecidedAt, NextReviewAt: r.NextReviewAt}
-	}
 	return c
+}
+
+// ToDecision returns the decision on the claim; nil before there is one.
+func (r *ClaimRow) ToDecision() *wire.Decision {
+	if r.Outcome == nil {
+		return nil
+	}
+	return &wire.Decision{Outcome: *r.Outcome, ReasonCodes: r.ReasonCodes, DecidedAt: *r.DecidedAt, NextReviewAt: r.NextReviewAt}
 }
 
 // ToMoney returns the amount of a claim, nil before it has one.

@@ -162,10 +162,10 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 	shown := adj.shownClaims[p.ID]
 	row.PolicySequence = shown.AddNewest(row.ID, string(row.Status))
 	adj.shownClaims[p.ID] = shown
-	if err := adj.appendObserved(p, row, d); err != nil {
+	if err := adj.appendObserved(p, row, det, d); err != nil {
 		return err
 	}
-	if err := adj.recordEvent(row, det, event.ClaimOpened, claims.OpenedSentence(adj.facts, d), map[string]any{"determination": det.Body}); err != nil {
+	if err := adj.recordEvent(row, det, event.ClaimOpened, claims.OpenedSentence(adj.facts, d), claims.DeterminationData{Determination: &det.Body}); err != nil {
 		return err
 	}
 	return adj.decideClaim(p, row, det, d)
@@ -173,11 +173,10 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 
 // appendObserved writes the first timeline entry: the event that was observed, before any
 // claim was opened.
-func (adj *adjudication) appendObserved(p *underwriting.PolicyRow, row *claims.ClaimRow, d trigger.Determination) error {
+func (adj *adjudication) appendObserved(p *underwriting.PolicyRow, row *claims.ClaimRow, det *claims.DeterminationRow, d trigger.Determination) error {
 	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.reportedOccurrence().Source})()
-	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, claims.ObservedSentence(p, adj.facts, d), map[string]any{
-		"occurrence": adj.reportedOccurrence().ToBrief(*row.OccurredAt), "stage": d.Stage, "source_version": adj.facts.SourceVersion,
-		"index": claims.ToDeterminationRecord(p, adj.facts, d).Index, "distance_km": d.DistanceKM,
+	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, claims.ObservedSentence(p, adj.facts, d), claims.ObservedData{
+		DistanceKM: d.DistanceKM, Index: det.Body.Index, Occurrence: adj.reportedOccurrence().ToBrief(*row.OccurredAt), SourceVersion: adj.facts.SourceVersion, Stage: d.Stage,
 	})
 }
 
@@ -200,7 +199,7 @@ func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRo
 		return adj.decideClaim(p, row, det, d)
 	}
 	adj.BumpVersion(&row.RowHeader)
-	return adj.recordEvent(row, det, event.ClaimUpdated, "A source reported or revised its values.", map[string]any{"determination": det.Body})
+	return adj.recordEvent(row, det, event.ClaimUpdated, "A source reported or revised its values.", claims.DeterminationData{Determination: &det.Body})
 }
 
 // hasNewSourceVersion reports whether a source changed its values, or another one reported,

@@ -129,7 +129,7 @@ func reopen(ctx context.Context, tx *store.Tx, row *claims.ClaimRow) (*wire.Clai
 	if err != nil {
 		return nil, err
 	}
-	data := map[string]any{"decision": row.ToRecord(claims.ClaimRelations{}).Decision}
+	data := map[string]any{"decision": row.ToDecision()}
 	return appendChange(ctx, tx, row, kind, "The claim is decided again.", data)
 }
 
