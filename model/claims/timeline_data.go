@@ -5,11 +5,11 @@ import (
 	"parapet/model/wire"
 )
 
-// These are data of timeline entries that a large event writes for each claim: a struct is
-// encoded in half the time of a map. Members are in the order of their names, as in all
-// data of entries.
+// These are the data of the timeline entries that a large event writes for each claim: a
+// struct is encoded in half the time of a map. The members are in the order of their names,
+// as in the data of all entries.
 type (
-	// ObservedData is of the first entry, the observed event.
+	// ObservedData is the data of the entry for the observed event, the first one.
 	ObservedData struct {
 		DistanceKM    *float64              `json:"distance_km"`
 		Index         *wire.Measure         `json:"index"`
@@ -17,13 +17,20 @@ type (
 		SourceVersion string                `json:"source_version"`
 		Stage         trigger.Stage         `json:"stage"`
 	}
-	// DeterminationData is of a claim that was opened or determined again.
+	// DeterminationData is the data of the entry for a claim that was opened or determined
+	// again.
 	DeterminationData struct {
 		Determination *wire.Determination `json:"determination"`
 	}
-	// DecisionData is of a decision.
+	// DecisionData is the data of the entry for a decision.
 	DecisionData struct {
 		Amount   *wire.Money    `json:"amount"`
 		Decision *wire.Decision `json:"decision"`
+	}
+	// IncreaseData is the data of the entry for a claim that is owed more, because the
+	// occurrence grew or the source revised it.
+	IncreaseData struct {
+		Amount        *wire.Money         `json:"amount"`
+		Determination *wire.Determination `json:"determination"`
 	}
 )

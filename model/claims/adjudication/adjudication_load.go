@@ -251,8 +251,9 @@ func isApproved(r *claims.ClaimRow) bool {
 	return r.Status == claims.ClaimApproved || r.Status == claims.ClaimClosed
 }
 
-// save writes the results to the database in one statement per table. Policies come last:
-// the foreign key of a payout would lock the new version of an updated policy once more.
+// save writes the results to the database in one statement per table. Payouts are inserted
+// before policies are updated, because the foreign key of a payout locks its policy: the lock
+// that the transaction holds suffices for the former row version, not for a new one.
 func (adj *adjudication) save(ctx context.Context) error {
 	if len(adj.newDeterminations) > 0 {
 		rows := adj.events // with the reported occurrence, if there are any

@@ -1,0 +1,41 @@
+package claims_test
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/claims"
+	"parapet/model/hazard/trigger"
+	"parapet/model/money"
+	"parapet/model/wire"
+)
+
+// The data of a timeline entry has its members in the order of their names, also those that
+// are null: a map, which has this order, has equal bytes.
+func TestTimelineDataIsInOrderOfNames(t *testing.T) {
+	t.Parallel()
+	amount, distance := money.New(2_000_000, "USD"), 12.35
+	determined := &wire.Determination{Factor: "0.5", Amount: amount, Stage: "final"}
+	decided := &wire.Decision{Outcome: "approved", ReasonCodes: []string{"threshold_met"}, DecidedAt: time.Unix(1_517_935_850, 0)}
+	for _, data := range []any{
+		claims.ObservedData{},
+		claims.ObservedData{
+			DistanceKM: &distance, Index: &wire.Measure{Value: "6.5", Unit: "mw"}, Occurrence: &wire.OccurrenceBrief{ID: "occ_1"}, SourceVersion: "2", Stage: trigger.Final,
+		},
+		claims.DeterminationData{Determination: determined},
+		claims.DecisionData{Decision: decided},
+		claims.DecisionData{Amount: &amount, Decision: decided},
+		claims.IncreaseData{Amount: &amount, Determination: determined},
+	} {
+		text, err := wire.Encode(data)
+		require.NoError(t, err)
+		members := make(map[string]json.RawMessage)
+		require.NoError(t, json.Unmarshal(text, &members))
+		sorted, err := json.Marshal(members)
+		require.NoError(t, err)
+		require.Equal(t, string(sorted), string(text))
+	}
+}
