@@ -77,20 +77,20 @@ func TestBaselineOfBenchmarksAnswersLikeTheService(t *testing.T) {
 }
 
 // writtenBy sends a request and returns the bytes of the rows that it inserted, by table.
-// It leaves out the outbox, which the relay empties, and the jobs of timers.
+// It leaves out the outbox, which the relay empties, and periodic jobs.
 func (c *benchFixture) writtenBy(t *testing.T, address string, r benchRequest) map[string]int {
 	t.Helper()
 	tables := []string{"quotes", "policies", "events", "ledger_entries", "audit_entries", "idempotency_keys", "river.river_job"}
 	before, after := map[string]int{}, map[string]int{}
 	read := func(sizes map[string]int) {
 		for _, table := range tables {
-			row, by := "r.*", ""
+			row, condition := "r.*", ""
 			if table == "river.river_job" {
 				row = "(r.kind, r.args, r.queue)" // workers change the other columns meanwhile
-				by = " where not r.metadata ? 'periodic'"
+				condition = " where not r.metadata ? 'periodic'"
 			}
 			var size int
-			require.NoError(t, c.bare.db.QueryRow(t.Context(), "select coalesce(sum(pg_column_size("+row+")), 0) from "+table+" r"+by).Scan(&size))
+			require.NoError(t, c.bare.db.QueryRow(t.Context(), "select coalesce(sum(pg_column_size("+row+")), 0) from "+table+" r"+condition).Scan(&size))
 			sizes[table] = size
 		}
 	}

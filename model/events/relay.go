@@ -56,8 +56,7 @@ where current_setting('parapet.relay') = 'true' and pg_current_xact_id_if_assign
 
 // relayDueSQL reports whether unsequencedEventsQuery would find an event. It reads in the
 // order of the index: a plan that expects an event soon, wherever it lies, reads the rows
-// that relays have deleted. It is planned each time: a plan that was made while the outbox was
-// empty would read all of it after a large event.
+// that relays have deleted.
 const relayDueSQL = `select (select ordinal from event_outbox where ordinal > (select last_ordinal from event_relay) order by ordinal limit 1) is not null
 	or exists (select from event_relay, unnest(pending_gaps) as gap cross join lateral (
 		select from event_outbox where ordinal >= lower(gap) and ordinal < upper(gap) order by ordinal limit 1) as late)`
@@ -137,7 +136,9 @@ func (s *Service) Relay(ctx context.Context) (numbered int, err error) {
 	return numbered, err
 }
 
-// isRelayDue reports whether an event waits for its number.
+// isRelayDue reports whether an event waits for its number. The statement is not prepared, so
+// Postgres plans it each time: a plan that was made while the outbox was empty would read the
+// whole outbox after a large event.
 func isRelayDue(ctx context.Context, on store.Querier) (due bool, err error) {
 	rows, _ := on.Query(ctx, relayDueSQL) // CollectExactlyOneRow returns the error
 	return pgx.CollectExactlyOneRow(rows, pgx.RowTo[bool])

@@ -307,7 +307,7 @@ func TestAnOldSnapshotElsewhereDoesNotSlowTheRelay(t *testing.T) {
 	require.Less(t, visited(), 2*first, "rows that were numbered are not visited again")
 }
 
-func TestRelayDueAfterAnEmptyOutbox(t *testing.T) {
+func TestRelayChecksByIndexAfterAnEmptyOutbox(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t, modeltest.WithoutChecks())
 	relayed(t, b)

@@ -37,8 +37,9 @@ func SelectMethod(methods []*PayoutMethodRow, claim uuid.UUID) *PayoutMethodRow 
 }
 
 // LoadUsableMethods returns the usable methods of policies, oldest first. It omits
-// methods whose account number was erased, because no payout can use them. The rows lack
-// columns that no decision about a payout reads: a large event reads them for each policy.
+// methods whose account number was erased, because no payout can use them. The rows lack the
+// columns that no decision about a payout reads, because a large event reads a row for each
+// policy: do not save them, show them as records or open their account numbers.
 func LoadUsableMethods(ctx context.Context, db bun.IDB, policies []*underwriting.PolicyRow) (map[uuid.UUID][]*PayoutMethodRow, error) {
 	var rows []*PayoutMethodRow
 	err := db.NewSelect().Model(&rows).ExcludeColumn("sealed", "version", "updated_at", "partner_reference", "metadata", "verification_method", "verification_code", "next_check_at").
