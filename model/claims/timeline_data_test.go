@@ -1,10 +1,11 @@
 package claims_test
 
 import (
-	"encoding/json"
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims"
@@ -32,9 +33,9 @@ func TestTimelineDataIsInOrderOfNames(t *testing.T) {
 	} {
 		text, err := wire.Encode(data)
 		require.NoError(t, err)
-		members := make(map[string]json.RawMessage)
+		members := make(map[string]jsontext.Value)
 		require.NoError(t, json.Unmarshal(text, &members))
-		sorted, err := json.Marshal(members)
+		sorted, err := json.Marshal(members, json.Deterministic(true))
 		require.NoError(t, err)
 		require.Equal(t, string(sorted), string(text))
 	}
