@@ -160,7 +160,7 @@ func TestLostReplicaLetsThePrimaryAnswer(t *testing.T) {
 	a := f.serve(t, f.primary, f.standby)
 	a.awaitState(t, replica.ReasonCurrent)
 	a.listQuotes(t, "")
-	require.EqualValues(t, 1, a.readCounts()[replica.ReasonCurrent])
+	require.Equal(t, map[replica.Reason]int64{replica.ReasonCurrent: 1}, a.readCounts())
 
 	thaw, err := f.standby.Suspend(t.Context())
 	t.Cleanup(thaw)

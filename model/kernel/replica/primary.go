@@ -46,16 +46,17 @@ func (p *primaryLog) timeline() uint32 {
 	return p.samples[0].position.Timeline
 }
 
-// newestReached returns the newest sample that a server at a position contains.
-func (p *primaryLog) newestReached(position wal.Position) (found sample, ok bool) {
+// newestReached returns the newest sample that a server at a position contains; a zero one
+// if it contains none.
+func (p *primaryLog) newestReached(position wal.Position) (found sample) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.samples {
 		if s.position.Timeline == position.Timeline && s.position.LSN <= position.LSN {
-			found, ok = s, true
+			found = s
 		}
 	}
-	return found, ok
+	return found
 }
 
 func (p *primaryLog) systemIdentifier() int64 {

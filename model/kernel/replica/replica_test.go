@@ -215,6 +215,18 @@ func TestConnectionToARestartedReplicaIsChecked(t *testing.T) {
 	}
 }
 
+// A set that has just started knows one position of the primary. Until a replica has
+// replayed it, reads run on the primary, and the state says so.
+func TestReplicaBehindTheFirstSampleIsShownAsLagging(t *testing.T) {
+	t.Parallel()
+	for replayed, want := range map[uint64]replica.Reason{99: replica.ReasonLagging, 100: replica.ReasonCurrent} {
+		set := replica.NewObserved(wal.Position{Timeline: 1, LSN: 100}, wal.Position{Timeline: 1, LSN: replayed})
+		require.Equal(t, want, set.Servers()[0].State, replayed)
+		require.NoError(t, set.Read(replica.Allow(t.Context()), replica.Source{}, func(context.Context, replica.Source) error { return nil }))
+		require.EqualValues(t, 1, set.Reads(want), replayed)
+	}
+}
+
 // The role of the replicas' addresses needs no rights beyond reading tables.
 func TestPlainRoleObservesAReplica(t *testing.T) {
 	t.Parallel()

@@ -185,14 +185,9 @@ func (s *Set) awaitReplay(ctx context.Context, candidate *server, r *request) (*
 
 // judge reports whether a replica may answer the request now.
 func (s *Set) judge(candidate *server, r *request) (need required, why Reason) {
-	seen, err := candidate.state()
-	why = s.reasonAgainst(seen, err)
+	seen, reached, why := s.stateOf(candidate)
 	if why != ReasonCurrent {
 		return need, why
-	}
-	reached, ok := s.log.newestReached(seen.position)
-	if !ok || time.Since(reached.at) > MaxStaleness {
-		return need, ReasonLagging
 	}
 	if r.hasAfter && seen.position.LSN < r.after.LSN {
 		return need, ReasonBehind
@@ -200,21 +195,26 @@ func (s *Set) judge(candidate *server, r *request) (need required, why Reason) {
 	return required{lsn: max(reached.position.LSN, r.after.LSN), observedAt: seen.at}, ReasonCurrent
 }
 
-// reasonAgainst returns why a server with this state is not a replica of the primary;
-// ReasonCurrent if it is.
-func (s *Set) reasonAgainst(seen observation, err error) Reason {
+// stateOf returns the last observation of a replica, the newest sample that it contains (a
+// zero one if it contains none), and why it may not answer; ReasonCurrent if it may.
+func (s *Set) stateOf(candidate *server) (seen observation, reached sample, why Reason) {
+	seen, err := candidate.state()
+	reached = s.log.newestReached(seen.position)
 	switch {
 	case err != nil:
-		return ReasonUnreachable
+		why = ReasonUnreachable
 	case !seen.inRecovery:
-		return ReasonPromoted
+		why = ReasonPromoted
 	case seen.system != s.log.systemIdentifier():
-		return ReasonForeign
+		why = ReasonForeign
 	case seen.position.Timeline != s.log.timeline():
-		return ReasonTimeline
+		why = ReasonTimeline
+	case time.Since(reached.at) > MaxStaleness:
+		why = ReasonLagging
 	default:
-		return ReasonCurrent
+		why = ReasonCurrent
 	}
+	return seen, reached, why
 }
 
 // Close closes all connections.

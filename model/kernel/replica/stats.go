@@ -57,14 +57,10 @@ func (s *Set) Servers() []ServerStats {
 	}
 	list := make([]ServerStats, len(s.servers))
 	for i, r := range s.servers {
-		list[i] = ServerStats{Name: r.name, Lag: time.Since(s.since)}
-		seen, err := r.state()
-		list[i].State = s.reasonAgainst(seen, err)
-		if reached, ok := s.log.newestReached(seen.position); ok {
+		_, reached, why := s.stateOf(r)
+		list[i] = ServerStats{Name: r.name, State: why, Lag: time.Since(s.since)}
+		if !reached.at.IsZero() {
 			list[i].Lag = time.Since(reached.at)
-		}
-		if list[i].State == ReasonCurrent && list[i].Lag > MaxStaleness {
-			list[i].State = ReasonLagging
 		}
 	}
 	return list
