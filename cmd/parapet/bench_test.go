@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"slices"
 	"strings"
 	"testing"
@@ -16,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/internal/meter"
+	"parapet/model/modeltest"
 )
 
 // BenchmarkREST measures the whole service (durable Postgres, real tokens, its
@@ -130,12 +130,7 @@ type benchFixture struct {
 
 func newBenchFixture(b testing.TB) *benchFixture {
 	b.Helper()
-	// Not b.TempDir: if the test runs as root, Postgres runs as another user, who has no
-	// access to it.
-	dir, err := os.MkdirTemp("", "parapet-bench-")
-	require.NoError(b, err)
-	b.Cleanup(func() { require.NoError(b, os.RemoveAll(dir)) })
-	s, err := startStack(b.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, rateLimit: "off", quiet: true})
+	s, err := startStack(b.Context(), devOptions{listen: "127.0.0.1:0", dataDir: modeltest.DataFolder(b), rateLimit: "off", quiet: true})
 	require.NoError(b, err)
 	b.Cleanup(s.stopAll)
 	token, err := s.issuer.Token("acme")

@@ -7,12 +7,13 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"os"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"parapet/model/modeltest"
 )
 
 // EndpointRow is one row of the contract's table, with a body that works for acme.
@@ -98,12 +99,7 @@ func (w *testStack) requireAccessChecks(t *testing.T, base string, e endpointRow
 
 func newTestStack(t *testing.T) *testStack {
 	t.Helper()
-	// Not t.TempDir: if the test runs as root, Postgres runs as another user, who has no
-	// access to it.
-	dir, err := os.MkdirTemp("", "parapet-test-")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
-	s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true})
+	s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: modeltest.DataFolder(t), quiet: true})
 	require.NoError(t, err)
 	t.Cleanup(s.stopAll)
 	w := &testStack{stack: s}

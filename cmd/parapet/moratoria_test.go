@@ -1,10 +1,11 @@
 package main
 
 import (
-	"os"
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"parapet/model/modeltest"
 )
 
 // countMoratoriumRules returns the number of shipped rules in a database.
@@ -16,11 +17,7 @@ func countMoratoriumRules(t *testing.T, a *app) (n int) {
 
 func TestDevelopmentHasMoratoriumRulesWhenAskedFor(t *testing.T) {
 	t.Parallel()
-	// Not t.TempDir: if the test runs as root, Postgres runs as another user, who has no
-	// access to it.
-	dir, err := os.MkdirTemp("", "parapet-test-")
-	require.NoError(t, err)
-	t.Cleanup(func() { require.NoError(t, os.RemoveAll(dir)) })
+	dir := modeltest.DataFolder(t)
 	for _, asked := range []bool{true, false} {
 		s, err := startStack(t.Context(), devOptions{listen: "127.0.0.1:0", dataDir: dir, quiet: true, withMoratoria: asked})
 		require.NoError(t, err)

@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"os"
+	"path/filepath"
 	"slices"
 	"strconv"
 	"strings"
@@ -74,14 +75,10 @@ func TestEachPayoutIsPaidOnceDespiteCrashes(t *testing.T) {
 func newPaymentChaos(t *testing.T, with ...modeltest.Option) *paymentChaos {
 	t.Helper()
 	c := &paymentChaos{}
-	folder := t.TempDir()
 	var err error
-	c.server, err = devpg.Start(t.Context(), devpg.Options{DataDir: folder, Durable: true})
+	c.server, err = devpg.Start(t.Context(), devpg.Options{DataDir: filepath.Join(modeltest.DataFolder(t), "data"), Durable: true})
 	require.NoError(t, err)
-	t.Cleanup(func() {
-		require.NoError(t, c.server.Stop(context.Background()))
-		require.NoError(t, os.RemoveAll(c.server.DataDir())) // it may belong to another user
-	})
+	t.Cleanup(func() { require.NoError(t, c.server.Stop(context.Background())) })
 	require.NoError(t, devpg.CreateDatabase(t.Context(), c.server.URL("postgres"), "parapet"))
 	c.processGroup = newProcessGroupOn(t, modeltest.New(t, append(with, modeltest.OnServer(c.server.URL("parapet")))...))
 	return c

@@ -6,6 +6,7 @@ set -eu
 cd "$(dirname "$0")"
 
 folder=$(mktemp -d)
+chmod 711 "$folder" # the account that runs Postgres for root enters it
 server=
 finish() {
 	status=$?

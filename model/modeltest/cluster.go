@@ -193,6 +193,18 @@ func publishWithoutWaiting(ctx context.Context, service *model.Service) error {
 	return nil
 }
 
+// DataFolder returns a folder for the data of a server, which is removed at the end of the
+// test. Unlike t.TempDir, the account that runs Postgres for root can enter it, so that
+// Postgres keeps no data outside it.
+func DataFolder(t testing.TB) string {
+	t.Helper()
+	folder, err := os.MkdirTemp("", "parapet-test-")
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, os.RemoveAll(folder)) })
+	require.NoError(t, os.Chmod(folder, 0o711)) //nolint:gosec // others may pass, not read
+	return folder
+}
+
 // URL returns the address of an empty database that is dropped at the end of the test.
 func URL(t testing.TB) string {
 	t.Helper()
