@@ -2,6 +2,7 @@ package wire
 
 import (
 	"bytes"
+	"sync"
 	"time"
 
 	"github.com/go-json-experiment/json"
@@ -58,7 +59,29 @@ func Encode(record any) ([]byte, error) {
 
 // EncodeTo appends what Encode returns to a buffer, without a copy in between.
 func EncodeTo(out *bytes.Buffer, record any) error {
+	if r, ok := record.(encodedRecord); ok && r.encodedText() != nil {
+		_, err := out.Write(r.encodedText())
+		return err
+	}
 	return json.MarshalWrite(out, record, encodingOptions)
+}
+
+// objectTexts pools buffers: a large event encodes thousands of objects in a transaction,
+// of which only compressed forms are kept.
+var objectTexts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+// EncodeObject calls use with {"object": record}, the data of an event. use does not keep
+// the text.
+func EncodeObject(record any, use func(text []byte) error) error {
+	text := objectTexts.Get().(*bytes.Buffer) //nolint:forcetypeassert // of New
+	defer objectTexts.Put(text)
+	text.Reset()
+	text.WriteString(`{"object":`)
+	if err := EncodeTo(text, record); err != nil {
+		return err
+	}
+	text.WriteByte('}')
+	return use(text.Bytes())
 }
 
 // encodedRecord is a pointer to any record with a Header.

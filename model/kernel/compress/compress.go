@@ -9,6 +9,7 @@
 package compress
 
 import (
+	"bytes"
 	_ "embed"
 	"encoding/binary"
 	"errors"
@@ -56,11 +57,12 @@ var blocks = sync.Pool{New: func() any { return new([]byte) }}
 // maxBuffer is the length of the largest buffer that is kept, in bytes.
 const maxBuffer = 64 << 10
 
-// Compress returns a JSON text as it is stored: compressed, or plain if that is shorter.
+// Compress returns a JSON text as it is stored: compressed, or as it is if that is shorter.
+// The result shares no memory with text.
 func Compress(text []byte) []byte {
 	frame := Frame(text)
 	if len(frame) >= len(text) {
-		return text
+		return bytes.Clone(text)
 	}
 	return frame
 }

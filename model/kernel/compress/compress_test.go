@@ -28,7 +28,10 @@ func TestTextsAreStoredInFewerBytes(t *testing.T) {
 func TestShortTextsAreStoredPlain(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{``, `{}`, `[]`, `null`, `0`, `"a"`} {
-		require.Equal(t, text, string(compress.Compress([]byte(text))))
+		given := []byte(text)
+		stored := compress.Compress(given)
+		clear(given) // the caller may reuse its buffer
+		require.Equal(t, text, string(stored))
 		read, err := compress.Decompress([]byte(text))
 		require.NoError(t, err)
 		require.Equal(t, text, string(read))

@@ -1,6 +1,7 @@
 package store
 
 import (
+	"bytes"
 	"context"
 	"crypto/sha256"
 	"fmt"
@@ -30,29 +31,36 @@ type EventRow struct {
 	OccurredAt     time.Time
 	Data           compress.JSON
 	DataHash       []byte // SHA-256 of Data; nil for an event of an older release
-	stored         []byte // Data compressed; empty if it is not compressed yet
+	stored         []byte // Data compressed; Data may be empty if every release reads it
 }
 
 // AppendEvent records an event about a row with its record. Cause comes before effect.
-func (tx *Tx) AppendEvent(kind event.Type, subject *RowHeader, object ResourceType, public any) (uuid.UUID, error) {
-	text, err := wire.Encode(public) // which may be encoded already
-	if err != nil {
-		return uuid.Nil, err
-	}
-	return tx.AppendEventData(kind, subject, object, slices.Concat([]byte(`{"object":`), text, []byte(`}`)))
+func (tx *Tx) AppendEvent(kind event.Type, subject *RowHeader, object ResourceType, public any) (id uuid.UUID, err error) {
+	err = wire.EncodeObject(public, func(data []byte) (err error) {
+		id, err = tx.AppendEventData(kind, subject, object, data)
+		return err
+	})
+	return id, err
 }
 
 // AppendEventData is AppendEvent with all members of data, encoded; one of them is object.
-// Frames of compress that have the text of data are optional.
+// Frames of compress that have the text of data are optional. It keeps neither.
 func (tx *Tx) AppendEventData(kind event.Type, subject *RowHeader, object ResourceType, data []byte, frames ...[]byte) (uuid.UUID, error) {
 	if err := kind.CheckSubject(object.Name); err != nil {
 		return uuid.Nil, err
 	}
 	hash := sha256.Sum256(data)
+	stored := slices.Concat(frames...)
+	if len(stored) == 0 {
+		stored = compress.Compress(data)
+	}
 	event := EventRow{
 		ID: NewID(), Partner: subject.Partner, Type: kind,
 		SubjectType: object.Name, SubjectID: subject.ID, SubjectVersion: subject.Version, OccurredAt: tx.Now,
-		Data: data, DataHash: hash[:], stored: slices.Concat(frames...),
+		DataHash: hash[:], stored: stored,
+	}
+	if Local[oldestRelease](tx.Store).migration.Load() < compressionMigration { // or not read yet
+		event.Data = bytes.Clone(data)
 	}
 	tx.events = append(tx.events, event)
 	return event.ID, nil
@@ -72,10 +80,8 @@ func (tx *Tx) saveEvents(ctx context.Context) error {
 	rows, ids, partners := make([]*EventRow, n), make([]uuid.UUID, n), make([]string, n)
 	for i := range tx.events {
 		rows[i], ids[i], partners[i] = &tx.events[i], tx.events[i].ID, tx.events[i].Partner
-		if compressed && len(rows[i].stored) > 0 {
+		if compressed {
 			rows[i].Data = rows[i].stored
-		} else if compressed {
-			rows[i].Data = compress.Compress(rows[i].Data)
 		}
 	}
 	if err := tx.QueueInsertRows(rows); err != nil {
@@ -99,15 +105,14 @@ type oldestRelease struct{ migration atomic.Int64 }
 // migration, so that rows may be written as it allows.
 func AllReleasesKnow(ctx context.Context, tx *Tx, migration int64) (bool, error) {
 	known := Local[oldestRelease](tx.Store)
-	if oldest := known.migration.Load(); oldest > 0 {
-		return oldest >= migration, nil
+	if known.migration.Load() == 0 {
+		oldest, err := ReadOldestRelease(ctx, tx)
+		if err != nil {
+			return false, err
+		}
+		known.migration.Store(oldest)
 	}
-	oldest, err := ReadOldestRelease(ctx, tx)
-	if err != nil {
-		return false, err
-	}
-	known.migration.Store(oldest)
-	return oldest >= migration, nil
+	return known.migration.Load() >= migration, nil
 }
 
 // ReadOldestRelease returns the number of the newest migration that all releases know that

@@ -5,6 +5,7 @@ import (
 	"database/sql"
 	"errors"
 	"fmt"
+	"io"
 	"reflect"
 	"runtime"
 	"sync"
@@ -52,6 +53,18 @@ type Config struct {
 	Keys        seal.Keys
 	Development bool // allows rehearsals, which a production server must refuse
 	Hooks       Hooks
+}
+
+// FileStore stores attachments under opaque keys. An object is complete or absent: Put
+// stores all bytes or none.
+type FileStore interface {
+	// Put stores the content of r under key.
+	Put(ctx context.Context, key string, r io.Reader) error
+	// Open opens an object at its beginning. The caller closes it.
+	Open(ctx context.Context, key string) (io.ReadCloser, error)
+	// Delete removes an object and the remains of an interrupted Put; a missing object is
+	// no error.
+	Delete(ctx context.Context, key string) error
 }
 
 // New returns a store. It does not connect to the database.
