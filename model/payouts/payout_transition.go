@@ -22,7 +22,7 @@ func RecordPayoutEvent(tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutR
 		return err
 	}
 	postPayout(tx, event, row, was)
-	return claims.AppendTimeline(tx, claim, kind, &event, summary, payoutTimelineData{public.Amount, row.BlockedReason, public.ID, row.ProviderReference, row.Status})
+	return claims.AppendTimeline(tx, claim, kind, &event, summary, &payoutTimelineData{public.Amount, row.BlockedReason, public.ID, row.ProviderReference, row.Status})
 }
 
 // payoutTimelineData is the data of a payout's timeline entry.

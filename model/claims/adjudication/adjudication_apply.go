@@ -29,7 +29,7 @@ func (adj *adjudication) applyDecision(p *underwriting.PolicyRow, row *claims.Cl
 	if err != nil {
 		return err
 	}
-	err = adj.recordEvent(row, det, event, adj.decisionSentence(p, row), claims.DecisionData{Amount: row.ToMoney(row.Amount), Decision: row.ToDecision()})
+	err = adj.recordEvent(row, det, event, adj.decisionSentence(p, row), &claims.DecisionData{Amount: row.ToMoney(row.Amount), Decision: row.ToDecision()})
 	if err != nil || decision.Outcome != rules.Approve {
 		return err
 	}

@@ -37,7 +37,7 @@ func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.Cl
 		return err
 	}
 	summary := fmt.Sprintf("%s: %s more is owed.", cmp.Or(p.Cover.Trigger.Rules().Growth, "The source revised its values"), money.New(more, p.Currency))
-	if err := adj.recordEvent(row, det, event, summary, claims.IncreaseData{Amount: row.ToMoney(row.Amount), Determination: &det.Body}); err != nil {
+	if err := adj.recordEvent(row, det, event, summary, &claims.IncreaseData{Amount: row.ToMoney(row.Amount), Determination: &det.Body}); err != nil {
 		return err
 	}
 	return adj.createPayout(p, row, more)
