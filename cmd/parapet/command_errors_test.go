@@ -23,7 +23,7 @@ import (
 func TestDevRejectsAProductionDatabase(t *testing.T) {
 	_, url := modeltest.Database(t, 1)
 	t.Setenv("DATABASE_URL", url)
-	err := runCommand(t.Context(), []string{"dev", "--data-dir", modeltest.DataFolder(t), "--listen", "127.0.0.1:0"}, io.Discard)
+	err := runCommand(t.Context(), []string{"dev", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0"}, io.Discard)
 	require.ErrorContains(t, err, "not the development stack's")
 }
 
@@ -35,7 +35,7 @@ func TestDevRejectsAForeignDatabase(t *testing.T) {
 	_, err = db.Pool.Exec(t.Context(), "create table customers (name text)")
 	require.NoError(t, err)
 	t.Setenv("DATABASE_URL", url)
-	err = runCommand(t.Context(), []string{"dev", "--data-dir", modeltest.DataFolder(t), "--listen", "127.0.0.1:0"}, io.Discard)
+	err = runCommand(t.Context(), []string{"dev", "--data-dir", t.TempDir(), "--listen", "127.0.0.1:0"}, io.Discard)
 	require.ErrorContains(t, err, "neither empty nor Parapet's")
 	var tables int
 	require.NoError(t, db.Pool.QueryRow(t.Context(), "select count(*) from information_schema.tables where table_schema in ('public', 'river')").Scan(&tables))

@@ -33,7 +33,7 @@ var pureCallbacks = map[string]string{
 	"model/partners/partner_cache.go.load":               "it reads rows of the database",
 	"model/events/shared_read.go.read":                   "it reads events of the database",
 	"model/hazard/occurrence/feed_poll.go.find":          "it looks for an instant in observations that were read before",
-	"model/wire/encode.go.use":                           "it keeps an encoded event for the end of the transaction",
+	"model/wire/encode.go.use":                           "it compresses an encoded event",
 }
 
 // networkPackages are packages whose functions call over the network.

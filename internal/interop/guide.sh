@@ -7,7 +7,6 @@ cd "$(dirname "$0")"
 
 command -v jq >/dev/null || { echo "the guide's blocks need jq: apt-get install jq" >&2; exit 1; }
 DATA_DIR=$(mktemp -d)
-chmod 711 "$DATA_DIR" # the account that runs Postgres for root enters it
 export DATA_DIR
 trap 'rm -rf "$DATA_DIR"' EXIT
 # What both runs begin with. blocks FILE FIRST prints the shell blocks of a chapter: all

@@ -57,7 +57,7 @@ func Encode(record any) ([]byte, error) {
 	return json.Marshal(record, encodingOptions)
 }
 
-// EncodeTo appends what Encode returns to a buffer, without a copy in between.
+// EncodeTo appends what Encode returns to a buffer.
 func EncodeTo(out *bytes.Buffer, record any) error {
 	if r, ok := record.(encodedRecord); ok && r.encodedText() != nil {
 		_, err := out.Write(r.encodedText())

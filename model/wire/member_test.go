@@ -37,9 +37,13 @@ func TestEncodeOnceReturnsEachMemberOfTheText(t *testing.T) {
 		var decoded map[string]jsontext.Value
 		require.NoError(t, wire.Decode(want, &decoded))
 		require.Equal(t, decoded, members)
+		claim.Version++ // a change after EncodeOnce is not seen
 		kept, err := wire.Encode(claim)
 		require.NoError(t, err)
 		require.Equal(t, string(want), string(kept))
+		out := &bytes.Buffer{}
+		require.NoError(t, wire.EncodeTo(out, claim))
+		require.Equal(t, string(want), out.String())
 	})
 }
 

@@ -57,7 +57,7 @@ var blocks = sync.Pool{New: func() any { return new([]byte) }}
 // maxBuffer is the length of the largest buffer that is kept, in bytes.
 const maxBuffer = 64 << 10
 
-// Compress returns a JSON text as it is stored: compressed, or as it is if that is shorter.
+// Compress returns a JSON text as it is stored: compressed, or plain if it gets no shorter.
 // The result shares no memory with text.
 func Compress(text []byte) []byte {
 	frame := Frame(text)

@@ -46,13 +46,13 @@ func (p *primaryLog) timeline() uint32 {
 	return p.samples[0].position.Timeline
 }
 
-// newestReached returns the newest sample that a server at a position contains; a zero one
-// if it contains none.
-func (p *primaryLog) newestReached(position wal.Position) (found sample) {
+// newestReached returns the newest sample that a server of a database cluster at a
+// position contains; a zero one if it contains none.
+func (p *primaryLog) newestReached(system int64, position wal.Position) (found sample) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, s := range p.samples {
-		if s.position.Timeline == position.Timeline && s.position.LSN <= position.LSN {
+		if p.system == system && s.position.Timeline == position.Timeline && s.position.LSN <= position.LSN {
 			found = s
 		}
 	}

@@ -196,10 +196,10 @@ func (s *Set) judge(candidate *server, r *request) (need required, why Reason) {
 }
 
 // stateOf returns the last observation of a replica, the newest sample that it contains (a
-// zero one if it contains none), and why it may not answer; ReasonCurrent if it may.
+// zero one if it contains none), and why it may answer no request; ReasonCurrent if it may.
 func (s *Set) stateOf(candidate *server) (seen observation, reached sample, why Reason) {
 	seen, err := candidate.state()
-	reached = s.log.newestReached(seen.position)
+	reached = s.log.newestReached(seen.system, seen.position)
 	switch {
 	case err != nil:
 		why = ReasonUnreachable

@@ -47,7 +47,7 @@ func (s *Set) Reads(why Reason) int64 { return s.counts[why].Load() }
 type ServerStats struct {
 	Name  string
 	State Reason        // ReasonCurrent if it may answer
-	Lag   time.Duration // the age of what it shows, at most a second too high; since the start if it never answered
+	Lag   time.Duration // the age of what it shows, at most a second too high; since the start if it shows no sample of the primary yet
 }
 
 // Servers returns the state of each replica.

@@ -110,7 +110,7 @@ func AllReleasesKnow(ctx context.Context, tx *Tx, migration int64) (bool, error)
 		if err != nil {
 			return false, err
 		}
-		known.migration.Store(oldest)
+		known.migration.CompareAndSwap(0, oldest) // it never changes, also while an operator raises the minimum
 	}
 	return known.migration.Load() >= migration, nil
 }

@@ -23,15 +23,17 @@ func TestFramesOfAnEventAreStored(t *testing.T) {
 	s, db := openNotes(t)
 	data := []byte(`{"object":{"type":"","id":"acme","version":2}}`)
 	frames := [][]byte{compress.Frame(data[:10]), compress.Frame(data[10:])}
+	sum, joined := sha256.Sum256(data), bytes.Join(frames, nil)
 	require.NoError(t, s.InTx(t.Context(), actor.System(), func(_ context.Context, tx *store.Tx) error {
 		row := newNote("acme")
 		_, err := tx.AppendEventData(event.QuoteBound, &row.RowHeader, store.ResourceQuote, data, frames...)
+		clear(data) // the caller may reuse its buffers
+		clear(frames[0])
 		return err
 	}))
 	var stored, hash []byte
 	require.NoError(t, db.Pool.QueryRow(t.Context(), "select data, data_hash from events").Scan(&stored, &hash))
-	sum := sha256.Sum256(data)
-	require.Equal(t, bytes.Join(frames, nil), stored)
+	require.Equal(t, joined, stored)
 	require.Equal(t, sum[:], hash, "the hash is that of the plain bytes")
 }
 
