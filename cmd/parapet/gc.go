@@ -14,7 +14,7 @@ import (
 // with thousands of subscribers or during a storm hundreds of MB live, stacks included,
 // and 400 would let the process grow to five times that. GOGC replaces all of it.
 const (
-	gcHeadroom   = 160 << 20
+	gcHeadroom   = 128 << 20
 	minGCPercent = 25
 	maxGCPercent = 400
 )

@@ -8,7 +8,7 @@ import (
 
 func TestHeapGrowsByTheHeadroomBetweenCollections(t *testing.T) {
 	t.Parallel()
-	for live, want := range map[uint64]int{0: 400, 40 << 20: 400, 80 << 20: 200, 160 << 20: 100, 1 << 30: 25} {
+	for live, want := range map[uint64]int{0: 400, 32 << 20: 400, 64 << 20: 200, 128 << 20: 100, 1 << 30: 25} {
 		require.Equal(t, want, gcPercentFor(live), live)
 	}
 }
