@@ -109,15 +109,12 @@ func (o *encodedOffer) appendEvent(tx *store.Tx, kind event.Type, row *QuoteRow,
 	if err != nil {
 		return nil, err
 	}
-	text, err := wire.Encode(quote) // encoded already
-	if err != nil {
-		return nil, err
-	}
-	const open, end = `{"object":`, "}"
-	data := slices.Concat([]byte(open), text, []byte(end))
-	before, after := data[:len(open)+pricingAt], data[len(open)+pricingAt+len(o.pricing):]
-	_, err = tx.AppendEventData(kind, &row.RowHeader, store.ResourceQuote, data, compress.Frame(before), o.frame, compress.Frame(after))
-	return head, err
+	return head, wire.EncodeObject(quote, func(data []byte) error { // encoded already
+		from := len(wire.ObjectStart) + pricingAt
+		before, after := data[:from], data[from+len(o.pricing):]
+		_, err := tx.AppendEventData(kind, &row.RowHeader, store.ResourceQuote, data, compress.Frame(before), o.frame, compress.Frame(after))
+		return err
+	})
 }
 
 // AppendEvent appends an event about a quote with its record. It reuses the stored offer,

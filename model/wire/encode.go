@@ -70,13 +70,16 @@ func EncodeTo(out *bytes.Buffer, record any) error {
 // of which only compressed forms are kept.
 var objectTexts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
+// ObjectStart is what the text of EncodeObject begins with; the record follows.
+const ObjectStart = `{"object":`
+
 // EncodeObject calls use with {"object": record}, the data of an event. use does not keep
 // the text.
 func EncodeObject(record any, use func(text []byte) error) error {
 	text := objectTexts.Get().(*bytes.Buffer) //nolint:forcetypeassert // of New
 	defer objectTexts.Put(text)
 	text.Reset()
-	text.WriteString(`{"object":`)
+	text.WriteString(ObjectStart)
 	if err := EncodeTo(text, record); err != nil {
 		return err
 	}
