@@ -152,16 +152,16 @@ func TestRelationsAreBatched(t *testing.T) {
 		document := func(n int, relations ...string) string {
 			return fmt.Sprintf(l.way, n) + "here: __typename " + strings.Join(relations, " ") + strings.Repeat(" }", l.depth)
 		}
-		one, _ := d.countStatements(t, statements, document(1, relations...))
+		two, _ := d.countStatements(t, statements, document(2, relations...)) // progress of one alone may be kept
 		three, records := d.countStatements(t, statements, document(3, relations...))
-		several[l.of.Name] = records > 1
-		if one == three {
+		several[l.of.Name] = records > 2
+		if two == three {
 			continue
 		}
 		for _, relation := range relations {
-			one, _ := d.countStatements(t, statements, document(1, relation))
+			two, _ := d.countStatements(t, statements, document(2, relation))
 			three, _ := d.countStatements(t, statements, document(3, relation))
-			require.Equal(t, one, three, "%s.%s", l.of.Name, relation)
+			require.Equal(t, two, three, "%s.%s", l.of.Name, relation)
 		}
 	}
 	for _, definition := range s.PossibleTypes["Node"] {
