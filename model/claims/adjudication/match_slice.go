@@ -20,22 +20,6 @@ import (
 	"parapet/model/kernel/store"
 )
 
-// SliceRow is a part of the policies that a version of an occurrence may affect. One
-// transaction locks it, decides its policies and marks it done.
-type SliceRow struct {
-	bun.BaseModel `bun:"table:matching_slices,alias:ms"`
-
-	OccurrenceID uuid.UUID   `bun:",pk,type:uuid"`
-	Version      int64       `bun:",pk"` // of the occurrence
-	Number       int         `bun:",pk"`
-	Candidates   int         // policies of all slices that were written with it
-	Policies     []uuid.UUID `bun:",array,type:uuid[]"`
-	Attempts     int         // failed ones
-	DueAt        time.Time
-	Error        *string // of the last failed attempt
-	DoneAt       *time.Time
-}
-
 // MatchBatchSize is how many policies one transaction decides: large enough for few
 // statements, small enough for short locks, and for requests, whose commits wait while the
 // log of a slice is written (make bench/storm, BenchmarkStorm/Pay/Quotes).
@@ -149,7 +133,7 @@ func (s *Service) decideNextSlice(ctx context.Context, occurrences []uuid.UUID) 
 
 // lockAndDecide locks and decides the next due slice in a transaction. It returns the
 // slice also when it fails or panics, and nil if none is due.
-func (s *Service) lockAndDecide(ctx context.Context, occurrences []uuid.UUID) (slice *SliceRow, err error) {
+func (s *Service) lockAndDecide(ctx context.Context, occurrences []uuid.UUID) (slice *matching.SliceRow, err error) {
 	defer recoverPanic(&err)
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
 		if slice, err = lockNextSlice(ctx, tx, occurrences); err != nil || slice == nil {
@@ -170,8 +154,8 @@ func recoverPanic(err *error) {
 
 // lockNextSlice locks the next due slice that no other transaction has locked; nil if
 // there is none.
-func lockNextSlice(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) (*SliceRow, error) {
-	var due []SliceRow
+func lockNextSlice(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) (*matching.SliceRow, error) {
+	var due []matching.SliceRow
 	q := selectDueSlices(tx, &due)
 	if occurrences != nil {
 		q = q.Where("ms.occurrence_id in (?)", bun.List(occurrences))
@@ -186,7 +170,7 @@ func lockNextSlice(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) (
 }
 
 // selectDueSlices selects due slices in the order in which they are decided.
-func selectDueSlices(tx *store.Tx, rows *[]SliceRow) *bun.SelectQuery {
+func selectDueSlices(tx *store.Tx, rows *[]matching.SliceRow) *bun.SelectQuery {
 	return tx.NewSelect().Model(rows).Where("ms.done_at is null").Where("ms.due_at <= ?", tx.Clock).
 		OrderExpr("ms.candidates, ms.occurrence_id, ms.version, ms.number")
 }
@@ -194,7 +178,7 @@ func selectDueSlices(tx *store.Tx, rows *[]SliceRow) *bun.SelectQuery {
 // decideSlice decides the policies of a locked slice that the occurrence affects. It
 // reads the occurrence under a lock: it may have been revised or merged since the slice
 // was written.
-func decideSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
+func decideSlice(ctx context.Context, tx *store.Tx, slice *matching.SliceRow) error {
 	if err := occurrence.LockSourceShared(ctx, tx, slice.OccurrenceID); err != nil {
 		return err
 	}
@@ -232,9 +216,9 @@ const (
 
 // recordFailure records that a slice failed and when it is attempted again, and halves it
 // when it has failed too often.
-func (s *Service) recordFailure(ctx context.Context, failed *SliceRow, cause error) error {
+func (s *Service) recordFailure(ctx context.Context, failed *matching.SliceRow, cause error) error {
 	return s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) error {
-		slice := new(SliceRow)
+		slice := new(matching.SliceRow)
 		err := tx.NewSelect().Model(slice).Where("occurrence_id = ?", failed.OccurrenceID).Where("version = ?", failed.Version).Where("number = ?", failed.Number).
 			Where("attempts = ?", failed.Attempts).Where("done_at is null").For("UPDATE").Scan(ctx)
 		if store.IsNoRows(err) { // another worker decided or changed it since
@@ -258,7 +242,7 @@ func (s *Service) recordFailure(ctx context.Context, failed *SliceRow, cause err
 
 // halveSlice moves the second half of the policies to a new slice. Both are due at once
 // and are halved again at the next failure.
-func halveSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
+func halveSlice(ctx context.Context, tx *store.Tx, slice *matching.SliceRow) error {
 	half := len(slice.Policies) / 2
 	second := *slice
 	second.Policies = slice.Policies[half:]
@@ -268,7 +252,7 @@ func halveSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
 	if err := matching.Lock(ctx, tx, []*matching.Row{{OccurrenceID: slice.OccurrenceID, Version: slice.Version, StartedAt: tx.Clock}}); err != nil {
 		return err
 	}
-	last, err := lastSliceNumber(ctx, tx, slice.OccurrenceID, slice.Version)
+	last, err := matching.LastSliceNumber(ctx, tx, slice.OccurrenceID, slice.Version)
 	if err != nil {
 		return err
 	}
@@ -276,5 +260,5 @@ func halveSlice(ctx context.Context, tx *store.Tx, slice *SliceRow) error {
 	if _, err = tx.NewInsert().Model(&second).Exec(ctx); err != nil {
 		return fmt.Errorf("write the second half: %w", err)
 	}
-	return moveFigures(ctx, tx, *slice, second)
+	return matching.MoveFigures(ctx, tx, *slice, second)
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims/adjudication"
+	"parapet/model/claims/matching"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
@@ -19,13 +20,13 @@ import (
 
 // decideUntilIsolated runs all matching jobs, and slices as they become due, until only
 // slices of one policy that fails are left. It returns them.
-func decideUntilIsolated(t *testing.T, b *modeltest.Bundle) (left []adjudication.SliceRow) {
+func decideUntilIsolated(t *testing.T, b *modeltest.Bundle) (left []matching.SliceRow) {
 	t.Helper()
 	b.RunJobs()
 	for range 30 {
 		left = nil
 		require.NoError(t, b.Service.DB.NewSelect().Model(&left).Where("done_at is null").OrderExpr("number").Scan(t.Context()))
-		if !slices.ContainsFunc(left, func(slice adjudication.SliceRow) bool {
+		if !slices.ContainsFunc(left, func(slice matching.SliceRow) bool {
 			return len(slice.Policies) > 1 || slice.Attempts < adjudication.UndecidableAfter
 		}) {
 			return left

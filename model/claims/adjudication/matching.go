@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
-	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims/matching"
 	"parapet/model/hazard/occurrence"
@@ -51,13 +50,13 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 		if err := excludeSlicedPolicies(ctx, tx, matchings, candidates, except); err != nil {
 			return 0, err
 		}
-		if err := endOlderSlices(ctx, tx, ids); err != nil {
+		if err := matching.EndOlderSlices(ctx, tx, ids); err != nil {
 			return 0, err
 		}
 	}
 	written, err := s.writeSlices(ctx, tx, matchings, candidates)
 	if err == nil && except != excludeNone {
-		err = writeFigures(ctx, tx, written)
+		err = matching.WriteFigures(ctx, tx, written)
 	}
 	if err != nil {
 		return 0, err
@@ -69,7 +68,7 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 // excludeSlicedPolicies removes the policies of earlier slices of the same version from
 // the candidates of locked matchings, and keeps the figures of these slices only.
 func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID, except exclusion) error {
-	sliced, err := loadSliced(ctx, tx, matchings, except == excludeSliced)
+	sliced, err := matching.LoadSliced(ctx, tx, matchings, except == excludeSliced)
 	if err != nil {
 		return err
 	}
@@ -85,49 +84,18 @@ func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*match
 	for of, ids := range candidates {
 		candidates[of] = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return have[of][id] })
 	}
-	return keepFigures(ctx, tx, matchings, sliced)
-}
-
-// loadSliced returns the slices of matchings that are not done and that no worker holds
-// or, with done, all of them. A worker may have read what the caller just changed, so that
-// the policies of a slice in its hands must be decided again. Slices without figures are
-// left out: they repeat policies.
-func loadSliced(ctx context.Context, tx *store.Tx, matchings []*matching.Row, done bool) (rows []SliceRow, err error) {
-	ids, versions := matching.Keys(matchings)
-	q := tx.NewSelect().Model(&rows).Column("occurrence_id", "version", "number", "policies").
-		Where("(occurrence_id, version) in (select * from unnest(?::uuid[], ?::bigint[]))", pgdialect.Array(ids), pgdialect.Array(versions)).
-		Where("exists (select from matching_figures mf where (mf.occurrence_id, mf.version, mf.number) = (ms.occurrence_id, ms.version, ms.number))")
-	if !done {
-		q = q.Where("done_at is null").For("NO KEY UPDATE SKIP LOCKED")
-	}
-	if err := q.Scan(ctx); err != nil {
-		return nil, fmt.Errorf("read slices: %w", err)
-	}
-	return rows, nil
-}
-
-// endOlderSlices marks slices of older versions of occurrences as done. Slices that a
-// worker has locked are left to it.
-func endOlderSlices(ctx context.Context, tx *store.Tx, occurrences []uuid.UUID) error {
-	_, err := tx.NewRaw(`with older as (select occurrence_id, version, number from matching_slices ms where occurrence_id in (?0) and done_at is null
-			and exists (select from matchings ma where ma.occurrence_id = ms.occurrence_id and ma.version > ms.version) for update skip locked)
-		update matching_slices ms set done_at = ?1 from older
-		where ms.occurrence_id = older.occurrence_id and ms.version = older.version and ms.number = older.number`, bun.List(occurrences), tx.Clock).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("end slices of older versions: %w", err)
-	}
-	return nil
+	return matching.KeepFigures(ctx, tx, matchings, sliced)
 }
 
 // writeSlices writes slices of the candidates of locked matchings and returns them.
-func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID) (rows []SliceRow, err error) {
+func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID) (rows []matching.SliceRow, err error) {
 	var grown []*matching.Row
 	for _, each := range matchings {
 		policies := candidates[each.OccurrenceID]
 		if len(policies) == 0 {
 			continue
 		}
-		last, err := lastSliceNumber(ctx, tx, each.OccurrenceID, each.Version)
+		last, err := matching.LastSliceNumber(ctx, tx, each.OccurrenceID, each.Version)
 		if err != nil {
 			return nil, err
 		}
@@ -137,7 +105,7 @@ func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*ma
 		}
 		for _, part := range parts {
 			last++
-			rows = append(rows, SliceRow{OccurrenceID: each.OccurrenceID, Version: each.Version, Number: last, Candidates: len(policies), Policies: part, DueAt: tx.Clock})
+			rows = append(rows, matching.SliceRow{OccurrenceID: each.OccurrenceID, Version: each.Version, Number: last, Candidates: len(policies), Policies: part, DueAt: tx.Clock})
 		}
 		each.Candidates = len(policies)
 		grown = append(grown, each)
@@ -180,13 +148,4 @@ func (s *Service) divide(ctx context.Context, tx *store.Tx, policies []uuid.UUID
 		slices.SortFunc(part, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
 	}
 	return parts, nil
-}
-
-// lastSliceNumber returns the highest number of the slices of a locked matching.
-func lastSliceNumber(ctx context.Context, tx *store.Tx, occurrence uuid.UUID, version int64) (last int, err error) {
-	err = tx.NewSelect().Model((*SliceRow)(nil)).ColumnExpr("coalesce(max(number), 0)").Where("occurrence_id = ?", occurrence).Where("version = ?", version).Scan(ctx, &last)
-	if err != nil {
-		return 0, fmt.Errorf("read the last slice: %w", err)
-	}
-	return last, nil
 }

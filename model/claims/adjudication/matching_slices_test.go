@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims/adjudication"
+	"parapet/model/claims/matching"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
@@ -16,7 +17,7 @@ import (
 )
 
 // slicesOf returns the slices of the newest version of the only occurrence, by number.
-func slicesOf(t *testing.T, b *modeltest.Bundle) (rows []adjudication.SliceRow) {
+func slicesOf(t *testing.T, b *modeltest.Bundle) (rows []matching.SliceRow) {
 	t.Helper()
 	require.NoError(t, b.Service.DB.NewSelect().Model(&rows).Where("version = (select max(version) from matchings)").OrderExpr("number").Scan(t.Context()))
 	return rows

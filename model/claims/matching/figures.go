@@ -1,4 +1,4 @@
-package adjudication
+package matching
 
 import (
 	"context"
@@ -7,7 +7,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
-	"parapet/model/claims/matching"
 	"parapet/model/kernel/store"
 )
 
@@ -28,9 +27,9 @@ func (k *sliceKeys) args() []any {
 	return []any{pgdialect.Array(k.occurrences), pgdialect.Array(k.versions), pgdialect.Array(k.numbers)}
 }
 
-// writeFigures counts the policies of new slices by partner and currency. The policies are
+// WriteFigures counts the policies of new slices by partner and currency. The policies are
 // in no other slice of the version that is counted.
-func writeFigures(ctx context.Context, tx *store.Tx, slices []SliceRow) error {
+func WriteFigures(ctx context.Context, tx *store.Tx, slices []SliceRow) error {
 	if len(slices) == 0 {
 		return nil
 	}
@@ -49,10 +48,10 @@ func writeFigures(ctx context.Context, tx *store.Tx, slices []SliceRow) error {
 	return nil
 }
 
-// keepFigures deletes the figures of locked matchings and of older versions, except those
+// KeepFigures deletes the figures of locked matchings and of older versions, except those
 // of the given slices: the policies of the others are in slices that are written next.
-func keepFigures(ctx context.Context, tx *store.Tx, matchings []*matching.Row, kept []SliceRow) error {
-	ids, versions := matching.Keys(matchings)
+func KeepFigures(ctx context.Context, tx *store.Tx, matchings []*Row, kept []SliceRow) error {
+	ids, versions := Keys(matchings)
 	var keys sliceKeys
 	for _, slice := range kept {
 		keys.add(slice)
@@ -67,9 +66,9 @@ func keepFigures(ctx context.Context, tx *store.Tx, matchings []*matching.Row, k
 	return nil
 }
 
-// moveFigures subtracts the policies of the second half of a slice from those of the
+// MoveFigures subtracts the policies of the second half of a slice from those of the
 // first. A slice without figures repeats policies of another slice: its halves have none.
-func moveFigures(ctx context.Context, tx *store.Tx, first, second SliceRow) error {
+func MoveFigures(ctx context.Context, tx *store.Tx, first, second SliceRow) error {
 	_, err := tx.NewRaw(`with moved as (
 			insert into matching_figures (occurrence_id, version, number, partner, currency, candidates)
 			select mf.occurrence_id, mf.version, ?::integer, mf.partner, mf.currency, count(*)
