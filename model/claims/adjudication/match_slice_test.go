@@ -12,6 +12,7 @@ import (
 	"parapet/model/claims/matching"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
+	"parapet/model/insight/progress"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
@@ -145,4 +146,30 @@ func TestUnavailableDatabaseCountsNoAttempt(t *testing.T) {
 	for _, p := range policies {
 		require.Equal(t, "approved", b.OnlyClaim(p).Status)
 	}
+}
+
+// Done slices are deleted after a day, and a later job writes new ones. One that fails is
+// halved, and delays no other.
+func TestNumbersOfDeletedSlicesAreNotUsedAgain(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Service.Adjudication.SetSliceSize(1)
+	policies := bindMany(b, "quake-circle", 3)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	b.RunJobs()
+	b.AdvanceClock(25 * time.Hour)
+	b.Sweep()
+	b.RunJobs()
+	require.Empty(t, slicesOf(t, b))
+	b.Service.Adjudication.SetSliceSize(10)
+	_, err := b.DB.Pool.Exec(t.Context(), `create function fails() returns trigger language plpgsql as $$ begin raise exception 'a fault of a rule'; end $$;
+		create trigger fails before update of done_at on matching_slices for each row when (new.done_at is not null and cardinality(new.policies) > 1) execute function fails()`)
+	require.NoError(t, err)
+	again := adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{policies[1].ID, policies[2].ID}}
+	require.NoError(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), again))
+	require.Equal(t, 4, slicesOf(t, b)[0].Number)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 3, 3, 3)
+	require.Empty(t, decideUntilIsolated(t, b))
+	require.Len(t, slicesOf(t, b), 2, "it was halved")
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 3, 3, 3)
 }

@@ -28,9 +28,11 @@ type SliceRow struct {
 	DoneAt       *time.Time
 }
 
-// LastSliceNumber returns the highest number of the slices of a locked matching.
+// LastSliceNumber returns the highest number of the slices of a locked matching, also of
+// those that were deleted, whose figures stay.
 func LastSliceNumber(ctx context.Context, tx *store.Tx, occurrence uuid.UUID, version int64) (last int, err error) {
-	err = tx.NewSelect().Model((*SliceRow)(nil)).ColumnExpr("coalesce(max(number), 0)").Where("occurrence_id = ?", occurrence).Where("version = ?", version).Scan(ctx, &last)
+	err = tx.NewRaw(`select greatest((select max(number) from matching_slices where occurrence_id = ?0 and version = ?1),
+		(select max(number) from matching_figures where occurrence_id = ?0 and version = ?1), 0)`, occurrence, version).Scan(ctx, &last)
 	if err != nil {
 		return 0, fmt.Errorf("read the last slice: %w", err)
 	}
