@@ -56,6 +56,8 @@ func TestJobsAreInsertedInTheSameTransaction(t *testing.T) {
 		n := s.countRows("river.river_job where kind = $1", kind)
 		require.Equal(t, n, s.countRows("river.river_job where kind = $1 and queue = $2 and max_attempts = $3", kind, policy.Queue, policy.MaxAttempts), kind)
 	}
+	require.Zero(t, s.countRows("river.river_job as other join river.river_job as event using (queue) where other.kind = 'evaluate_policies' and event.kind = 'evaluate_occurrences' and event.priority >= other.priority"),
+		"new events go first")
 	require.Equal(t, 1, s.countRows(`river.river_job where args = '{"occurrences": ["occ_1"], "after": "700"}'`))
 }
 

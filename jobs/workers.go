@@ -64,7 +64,8 @@ const (
 // insertOptions sets the queue, attempts and priority of each kind of job.
 var insertOptions = map[string]river.InsertOpts{
 	"evaluate_occurrences": {Queue: queueMatching, MaxAttempts: 25},
-	"evaluate_policies":    {Queue: queueMatching, MaxAttempts: 25},
+	// After new events: a second source's report enqueues one for every 400 waiting claims.
+	"evaluate_policies": {Queue: queueMatching, MaxAttempts: 25, Priority: priorityNormal},
 	// One, because the sweep re-enqueues it within seconds while a slice is due.
 	"decide_slices": {Queue: queueSlices, MaxAttempts: 1},
 	// Few, because the sweep re-enqueues within a minute while an account is unchecked.

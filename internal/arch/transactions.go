@@ -23,7 +23,7 @@ var localMethods = []string{"Name", "Identity", "Capabilities", "Submit"}
 // pureCallbacks are callbacks that only compute, each with its reason.
 var pureCallbacks = map[string]string{
 	"model/payouts/controls/release_permit.go.statement": "it runs a statement on the session of sends, which is no transaction",
-	"model/claims/adjudication/match_split.go.do":        "it runs outside transactions and begins its own",
+	"model/claims/adjudication/match.go.decide":          "it runs outside transactions and begins its own",
 	"model/dbconn/stale_plan.go.read":                    "it runs a statement",
 	"model/kernel/store/prepared.go.scan":                "it scans rows",
 	"model/kernel/replica/server.go.do":                  "it reads rows of the database",

@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/claims/adjudication"
 	"parapet/model/modeltest"
 )
 
@@ -33,6 +34,23 @@ func TestSliceWaitsForItsTurn(t *testing.T) {
 	giveBack()
 	requireDecided(true)
 	requireOneClaimEach(t, b, 3)
+}
+
+// TestPoliciesAreEvaluatedInTurn evaluates policies in a process that answers requests.
+func TestPoliciesAreEvaluatedInTurn(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policies := bindMany(b, "quake-circle", 1)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	b.RunJobs()
+	giveBack := b.OccupyBulkWork()
+	again := adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{policies[0].ID}}
+	require.NoError(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), again))
+	require.Nil(t, slicesOf(t, b)[1].DoneAt)
+	giveBack()
+	b.Sweep()
+	b.RunJobs()
+	require.NotNil(t, slicesOf(t, b)[1].DoneAt, "the sweep enqueued a worker")
 }
 
 // TestSliceBeginsOnlyWithTimeLeft decides slices in a job whose deadline is near.

@@ -12,6 +12,7 @@ import (
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/store"
 	"parapet/model/underwriting"
 )
@@ -20,13 +21,13 @@ import (
 // running. Retry after a short delay.
 var ErrBarrierPending = errors.New("the second pass must wait: a policy may still be bound unseen")
 
-// inlineSlices is how many slices Evaluate decides itself. It decides small events at
-// once, and leaves the rest of a large one to DecideSlices.
+// inlineSlices is up to how many slices Evaluate decides itself. It decides small events
+// at once, and leaves larger ones to DecideSlices.
 const inlineSlices = 4
 
 // Evaluate matches occurrences to the policies whose cover they touch: it writes the
-// slices of the candidates, decides the first of them, and enqueues DecideSlices for the
-// others. It may run any number of times: existing decisions stay. Without After it is a
+// slices of the candidates, and decides those of small events or enqueues DecideSlices. It
+// may run any number of times: existing decisions stay. Without After it is a
 // first pass and enqueues the second, which finds the policies that were bound during the
 // first.
 func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrences) error {
@@ -77,14 +78,19 @@ func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrenc
 	if len(found) == 0 {
 		return nil
 	}
-	return s.decideInline(ctx, ids, written)
+	return decideInline(ctx, ids, written, s.decideNextSlice)
 }
 
-// decideInline decides the first slices of occurrences: those that were just written or,
-// in a repeated job that wrote none, one that waits.
-func (s *Service) decideInline(ctx context.Context, occurrences []uuid.UUID, written int) error {
-	for range min(max(written, 1), inlineSlices) {
-		if found, err := s.decideNextSlice(ctx, occurrences); err != nil || !found {
+// decideInline decides the slices that were just written for small events or, in a
+// repeated job that wrote none, one that waits. The job enqueued workers for the slices of
+// larger events and ends: if it failed after it wrote them, its repetition would write
+// slices of all that is decided meanwhile.
+func decideInline(ctx context.Context, occurrences []uuid.UUID, written int, decide func(context.Context, []uuid.UUID) (bool, error)) error {
+	if written > inlineSlices {
+		return nil
+	}
+	for range max(written, 1) {
+		if found, err := decide(ctx, occurrences); err != nil || !found {
 			return err
 		}
 	}
@@ -100,7 +106,8 @@ type EvaluatePolicies struct {
 // Kind is the job's stable name.
 func (EvaluatePolicies) Kind() string { return "evaluate_policies" }
 
-// EvaluatePolicies writes slices of the policies and decides them as Evaluate does. It
+// EvaluatePolicies writes slices of the policies and decides them as Evaluate does, but in
+// turns of bulk work: many of its jobs are enqueued at once. It
 // does nothing for a merged occurrence: the merge enqueued the evaluation of the one that
 // it was merged into.
 func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) error {
@@ -121,7 +128,11 @@ func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) er
 	if err != nil {
 		return err
 	}
-	return s.decideInline(ctx, []uuid.UUID{id}, written)
+	err = decideInline(ctx, []uuid.UUID{id}, written, s.decideInTurn)
+	if errors.Is(err, pacing.ErrBusy) { // a sweep enqueues workers
+		return nil
+	}
+	return err
 }
 
 // snapshotBarrier returns the transactions that were binding policies when the first pass

@@ -83,7 +83,7 @@ const sliceTime = 15 * time.Second
 // work. It reports whether there may be more.
 func (s *Service) DecideSlices(ctx context.Context) (more bool, err error) {
 	for range slicesPerTurn {
-		found, err := s.decideInTurn(ctx)
+		found, err := s.decideInTurn(ctx, nil)
 		switch {
 		case errors.Is(err, pacing.ErrBusy):
 			return true, nil
@@ -96,7 +96,7 @@ func (s *Service) DecideSlices(ctx context.Context) (more bool, err error) {
 
 // decideInTurn is decideNextSlice in a turn of bulk work. Errors: pacing.ErrBusy if none
 // is free, or if too little time is left after it.
-func (s *Service) decideInTurn(ctx context.Context) (found bool, err error) {
+func (s *Service) decideInTurn(ctx context.Context, occurrences []uuid.UUID) (found bool, err error) {
 	leave, err := s.Bulk.Enter(ctx)
 	if err != nil {
 		return false, err
@@ -105,7 +105,7 @@ func (s *Service) decideInTurn(ctx context.Context) (found bool, err error) {
 	if deadline, limited := ctx.Deadline(); limited && deadline.Sub(s.Bulk.Time()) < sliceTime {
 		return false, pacing.ErrBusy
 	}
-	return s.decideNextSlice(ctx, nil)
+	return s.decideNextSlice(ctx, occurrences)
 }
 
 // decideNextSlice decides the next due slice of the given occurrences, or of any; false

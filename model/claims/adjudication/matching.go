@@ -27,8 +27,9 @@ const (
 // startMatchings writes the slices of the candidates of occurrences and enqueues the jobs
 // that decide them. Unless it excludes none, the candidates are those that candidates.Find
 // found, and it ends the slices of older versions: what the newest version affects and
-// what waits is among the candidates. A further pass is left if passAfter is After of its
-// job, and none if it is nil. It returns the number of slices written.
+// what waits is among the candidates. excludeWaiting makes it a first pass, after which a
+// further one is left if passAfter is After of its job, and none if it is nil. It returns
+// the number of slices written.
 func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence, candidates map[uuid.UUID][]uuid.UUID, except exclusion, passAfter *string) (int, error) {
 	if len(occurrences) == 0 {
 		return 0, nil
@@ -38,7 +39,10 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 	for _, of := range occurrences {
 		ids = append(ids, of.Row.ID)
 		row := &matching.Row{OccurrenceID: of.Row.ID, Version: of.Row.Version, StartedAt: tx.Clock}
-		if passAfter != nil {
+		switch {
+		case except != excludeWaiting:
+			row.Expect("", tx.Clock) // the first pass of a new version has a job of its own
+		case passAfter != nil:
 			row.Expect(*passAfter, tx.Clock)
 		}
 		matchings = append(matchings, row)
@@ -47,6 +51,9 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 		return 0, err
 	}
 	if except != excludeNone {
+		if err := matching.DropSuperseded(ctx, tx, matchings, candidates); err != nil {
+			return 0, err
+		}
 		if err := excludeSlicedPolicies(ctx, tx, matchings, candidates, except); err != nil {
 			return 0, err
 		}
@@ -54,19 +61,21 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 			return 0, err
 		}
 	}
-	written, err := s.writeSlices(ctx, tx, matchings, candidates)
+	written, err := s.writeSlices(ctx, tx, matchings, candidates, except)
 	if err == nil && except != excludeNone {
 		err = matching.WriteFigures(ctx, tx, written)
 	}
 	if err != nil {
 		return 0, err
 	}
-	enqueueSliceWorkers(tx, len(written)-inlineSlices)
+	if len(written) > inlineSlices {
+		enqueueSliceWorkers(tx, len(written))
+	}
 	return len(written), matching.Complete(ctx, tx, ids)
 }
 
 // excludeSlicedPolicies removes the policies of earlier slices of the same version from
-// the candidates of locked matchings, and keeps the figures of these slices only.
+// the candidates of locked matchings, and keeps the figures and the number of these only.
 func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID, except exclusion) error {
 	sliced, err := matching.LoadSliced(ctx, tx, matchings, except == excludeSliced)
 	if err != nil {
@@ -81,14 +90,18 @@ func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*match
 			have[slice.OccurrenceID][id] = true
 		}
 	}
+	for _, each := range matchings {
+		each.Candidates = len(have[each.OccurrenceID])
+	}
 	for of, ids := range candidates {
 		candidates[of] = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return have[of][id] })
 	}
 	return matching.KeepFigures(ctx, tx, matchings, sliced)
 }
 
-// writeSlices writes slices of the candidates of locked matchings and returns them.
-func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID) (rows []matching.SliceRow, err error) {
+// writeSlices writes slices of the candidates of locked matchings and returns them. Slices
+// that exclude none repeat policies, which are not counted again.
+func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID, except exclusion) (rows []matching.SliceRow, err error) {
 	var grown []*matching.Row
 	for _, each := range matchings {
 		policies := candidates[each.OccurrenceID]
@@ -107,7 +120,7 @@ func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*ma
 			last++
 			rows = append(rows, matching.SliceRow{OccurrenceID: each.OccurrenceID, Version: each.Version, Number: last, Candidates: len(policies), Policies: part, DueAt: tx.Clock})
 		}
-		each.Candidates = len(policies)
+		each.Candidates += len(policies)
 		grown = append(grown, each)
 	}
 	if len(rows) == 0 {
@@ -116,9 +129,11 @@ func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*ma
 	if _, err := tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
 		return nil, fmt.Errorf("write slices: %w", err)
 	}
-	_, err = tx.NewInsert().Model(&grown).On("conflict (occurrence_id, version) do update").
-		Set("candidates = ma.candidates + excluded.candidates").Set("completed_at = null").Returning("null").Exec(ctx)
-	if err != nil {
+	update := tx.NewInsert().Model(&grown).On("conflict (occurrence_id, version) do update").Set("completed_at = null")
+	if except != excludeNone {
+		update = update.Set("candidates = excluded.candidates")
+	}
+	if _, err := update.Returning("null").Exec(ctx); err != nil {
 		return nil, fmt.Errorf("write matchings: %w", err)
 	}
 	return rows, nil

@@ -6,8 +6,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/claims/adjudication"
 	"parapet/model/hazard/occurrence"
+	"parapet/model/insight/progress"
 	"parapet/model/modeltest"
+	"parapet/model/wire"
 )
 
 // matchingLeft reports whether the matching of the only occurrence is not complete.
@@ -43,9 +46,11 @@ func TestMatchingIsCompleteAfterItsSecondPass(t *testing.T) {
 	b := modeltest.New(t)
 	policy, second := bindDuringFirstPass(t, b)
 	require.True(t, matchingLeft(t, b), "the second pass is left")
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Deciding, 0, 0, 0)
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), second))
 	require.False(t, matchingLeft(t, b))
 	require.Equal(t, 1, countApproved(t, b, policy))
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 1, 1, 1)
 	b.RunJobs()
 }
 
@@ -91,6 +96,116 @@ func TestSweepRepeatsALostFirstPass(t *testing.T) {
 	b.RunJobs()
 	require.Equal(t, 1, countApproved(t, b, policy))
 	require.False(t, matchingLeft(t, b))
+}
+
+// Other jobs may be the first to match a version whose own job is lost.
+func TestOtherJobsDoNotHideALostFirstPass(t *testing.T) {
+	t.Parallel()
+	for name, match := range map[string]func(t *testing.T, b *modeltest.Bundle, policy *wire.Policy, second occurrence.EvaluateOccurrences){
+		"some policies": func(t *testing.T, b *modeltest.Bundle, policy *wire.Policy, _ occurrence.EvaluateOccurrences) {
+			t.Helper()
+			require.NoError(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{policy.ID}}))
+		},
+		"the second pass of the version before": func(t *testing.T, b *modeltest.Bundle, _ *wire.Policy, second occurrence.EvaluateOccurrences) {
+			t.Helper()
+			require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), second))
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := modeltest.New(t)
+			policies := bindMany(b, "quake-circle", 2)
+			at := b.Now()
+			b.Observe(modeltest.Quake("us1", at, modeltest.Epicentre, "4.9"))
+			b.RunJobs()
+			b.Observe(modeltest.Quake("us1", at, modeltest.Epicentre, "6.4"))
+			second := b.LastJob().(occurrence.EvaluateOccurrences)
+			second.After = "9/9"
+			loseJobs(t, b)
+			match(t, b, policies[0], second)
+			require.True(t, matchingLeft(t, b))
+			require.Equal(t, string(progress.Waiting), progressFor(t, b, b.Operator, "us1").Status)
+			b.AdvanceClock(10 * time.Minute)
+			b.Sweep()
+			b.RunJobs()
+			for _, policy := range policies {
+				require.Equal(t, "approved", b.OnlyClaim(policy).Status)
+			}
+			require.False(t, matchingLeft(t, b))
+			requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 2, 2, 2)
+		})
+	}
+}
+
+// The job of some policies does not end the second pass that is left.
+func TestOtherJobsLeaveTheSecondPass(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy, second := bindDuringFirstPass(t, b)
+	other := bindMany(b, "quake-circle", 1)[0]
+	require.NoError(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{other.ID}}))
+	require.True(t, matchingLeft(t, b))
+	loseJobs(t, b)
+	b.AdvanceClock(10 * time.Minute)
+	b.Sweep()
+	require.Equal(t, second, b.LastJob())
+	b.RunJobs()
+	require.Equal(t, 1, countApproved(t, b, policy))
+	require.False(t, matchingLeft(t, b))
+}
+
+// A repeated first pass after a complete matching may find a bind that runs.
+func TestRepeatedPassReopensTheMatchingOnlyForWhatIsLeft(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	job := b.LastJob().(occurrence.EvaluateOccurrences)
+	b.RunJobs()
+	completedAt := func() (at *time.Time) {
+		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select completed_at from matchings").Scan(&at))
+		return at
+	}
+	before := completedAt()
+	second := job
+	second.After = "9/9"
+	b.AdvanceClock(time.Minute)
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), second))
+	require.Equal(t, before, completedAt(), "nothing was left")
+	quote := b.Quote("quake-circle", nil)
+	hold := modeltest.BeginOutsideTx(t, b)
+	hold.Run("select from quotes for update")
+	bound := bindInBackground(t, b, quote)
+	awaitLock(t, b, "transactionid")
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
+	require.Nil(t, completedAt(), "the second pass is left")
+	require.NoError(t, hold.Rollback(t.Context()))
+	<-bound
+	b.RunJobs()
+	require.NotNil(t, completedAt())
+}
+
+// A revision is matched while the first pass of the version before waits for a lock.
+func TestSupersededPassWritesNoSlices(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	bindMany(b, "quake-circle", 2)
+	at := b.Now()
+	b.Observe(modeltest.Quake("us1", at, modeltest.Epicentre, "6.4"))
+	first := b.LastJob().(occurrence.EvaluateOccurrences)
+	hold := modeltest.BeginOutsideTx(t, b)
+	hold.Run("insert into matchings (occurrence_id, version, candidates, started_at) select id, version, 0, business_now() from occurrences")
+	ended := make(chan error, 1)
+	go func() { ended <- b.Service.Adjudication.Evaluate(t.Context(), first) }()
+	awaitLock(t, b, "transactionid")
+	b.Observe(modeltest.Quake("us1", at, modeltest.Epicentre, "6.5"))
+	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
+	require.NoError(t, hold.Rollback(t.Context()))
+	require.NoError(t, <-ended)
+	var versions []int
+	require.NoError(t, b.Service.DB.NewRaw("select distinct version from matching_slices").Scan(t.Context(), &versions))
+	require.Equal(t, []int{2}, versions)
+	b.RunJobs()
+	requireOneClaimEach(t, b, 2)
 }
 
 // The newest version finds what an older one would have found.

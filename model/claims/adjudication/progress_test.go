@@ -210,6 +210,7 @@ func TestRepeatedMatchingCountsEachPolicyOnce(t *testing.T) {
 	again := adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{policies[0].ID}}
 	require.NoError(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), again))
 	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 3, 3, 3)
+	require.Equal(t, 3, countCandidates(t, b))
 	late := bindMany(b, "quake-circle", 1)[0]
 	_, err := b.DB.Pool.Exec(t.Context(), "update policies set effective_at = $1, payable_from = $1 where id = $2", b.Now().Add(-time.Hour), modeltest.DatabaseID(late))
 	require.NoError(t, err)
@@ -219,9 +220,19 @@ func TestRepeatedMatchingCountsEachPolicyOnce(t *testing.T) {
 		require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), second))
 		requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 4, 4, 4)
 	}
+	require.Equal(t, 4, countCandidates(t, b))
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), job))
 	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 4, 4, 4)
+	require.Equal(t, 4, countCandidates(t, b))
 	b.RunJobs()
+}
+
+// countCandidates returns the candidates of the only matching. Payouts of an event with few
+// go ahead of those of a large one.
+func countCandidates(t *testing.T, b *modeltest.Bundle) (n int) {
+	t.Helper()
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select candidates from matchings").Scan(&n))
+	return n
 }
 
 // A slice that repeats policies has no figures. The next pass must count these policies
@@ -234,7 +245,7 @@ func TestPolicyThatWaitsInRepeatedSliceIsCounted(t *testing.T) {
 	job := b.LastJob().(occurrence.EvaluateOccurrences)
 	mend := failClaims(t, b)
 	require.Error(t, b.Service.Adjudication.EvaluatePolicies(t.Context(), adjudication.EvaluatePolicies{Occurrence: occurrenceID(t, b, "us1"), Policies: []string{policies[0].ID}}))
-	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 0, 0, 0)
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Waiting, 0, 0, 0)
 	require.Error(t, b.Service.Adjudication.Evaluate(t.Context(), job))
 	mend()
 	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Deciding, 2, 0, 0)

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/uptrace/bun/dialect/pgdialect"
 
 	"parapet/model/claims/watches"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
 )
 
@@ -23,7 +25,7 @@ type Row struct {
 
 	OccurrenceID uuid.UUID `bun:",pk,type:uuid"`
 	Version      int64     `bun:",pk"`
-	Candidates   int       // policies in its slices
+	Candidates   int       // policies in its slices that are counted in figures
 	StartedAt    time.Time
 	CompletedAt  *time.Time // nil while a slice or a pass is left
 	PassAfter    *string    // After of the job of the pass that is left; nil if none is
@@ -31,14 +33,29 @@ type Row struct {
 }
 
 // Lock inserts or locks matchings in the order of their ids, and writes the passes that
-// are left, if any.
+// are left, if any. That the first pass is left counts only for a matching that it inserts.
 func Lock(ctx context.Context, tx *store.Tx, rows []*Row) error {
 	slices.SortFunc(rows, func(a, b *Row) int { return bytes.Compare(a.OccurrenceID[:], b.OccurrenceID[:]) })
-	_, err := tx.NewInsert().Model(&rows).On("conflict (occurrence_id, version) do update").Set("pass_after = coalesce(excluded.pass_after, ma.pass_after)").
-		Set("pass_due_at = coalesce(excluded.pass_due_at, ma.pass_due_at)").Set("completed_at = case when excluded.pass_after is null then ma.completed_at end").Returning("null").Exec(ctx)
+	_, err := tx.NewInsert().Model(&rows).On("conflict (occurrence_id, version) do update").Set("pass_after = coalesce(nullif(excluded.pass_after, ''), ma.pass_after)").
+		Set("pass_due_at = case when excluded.pass_after <> '' then excluded.pass_due_at else ma.pass_due_at end").
+		Set("completed_at = case when coalesce(excluded.pass_after, '') = '' then ma.completed_at end").Returning("null").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("lock matchings: %w", err)
 	}
+	return nil
+}
+
+// DropSuperseded removes the candidates of locked matchings whose occurrence has a newer
+// version by now: the job of that version finds them.
+func DropSuperseded(ctx context.Context, tx *store.Tx, rows []*Row, candidates map[uuid.UUID][]uuid.UUID) error {
+	ids, versions := Keys(rows)
+	var current []uuid.UUID
+	err := tx.NewSelect().Model((*occurrence.OccurrenceRow)(nil)).Column("id").
+		Where("(id, version) in (select * from unnest(?::uuid[], ?::bigint[]))", pgdialect.Array(ids), pgdialect.Array(versions)).Scan(ctx, &current)
+	if err != nil {
+		return fmt.Errorf("read versions of occurrences: %w", err)
+	}
+	maps.DeleteFunc(candidates, func(id uuid.UUID, _ []uuid.UUID) bool { return !slices.Contains(current, id) })
 	return nil
 }
 

@@ -55,7 +55,7 @@ func EnqueueLostPasses(ctx context.Context, tx *store.Tx) error {
 	return nil
 }
 
-// Expect records that a pass is left, whose job has After.
+// Expect records that a pass is left, whose job has After: empty for the first pass.
 func (r *Row) Expect(after string, now time.Time) {
 	r.PassAfter, r.PassDueAt = &after, new(now.Add(lostPassDelay))
 }

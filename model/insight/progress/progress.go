@@ -20,7 +20,7 @@ type Status string
 // The states of an occurrence's progress.
 const (
 	Waiting  Status = "waiting"  // its candidates are not known yet
-	Deciding Status = "deciding" // candidates are left
+	Deciding Status = "deciding" // candidates are left, or more may be found
 	Complete Status = "complete" // every candidate was decided
 )
 
@@ -34,7 +34,8 @@ type row struct {
 	ID           uuid.UUID
 	CurrentID    uuid.UUID // after merges
 	Version      int64
-	Matched      bool
+	Matched      bool // by its first pass
+	PassLeft     bool
 	Partner      *string
 	Currency     *string
 	Candidates   int64
@@ -57,8 +58,8 @@ const claimSums = `count(*) filter (where po.claim_sequence is null or po.claim_
 // merged occurrences count for the one that they were merged into. A slice without a row
 // was decided and deleted.
 const query = `with asked as materialized (
-	select a.id, oc.id as current_id, oc.version, exists (select from matchings ma where ma.occurrence_id = oc.id and ma.version = oc.version) as matched
-	from occurrences a join occurrences oc on oc.id = coalesce(a.merged_into, a.id) where a.id = any($1) and (a.scope = '' or %[1]s)
+	select a.id, oc.id as current_id, oc.version, ma.version is not null and ma.pass_after is distinct from '' as matched, ma.pass_after is not null as pass_left
+	from occurrences a join occurrences oc on oc.id = coalesce(a.merged_into, a.id) left join matchings ma on ma.occurrence_id = oc.id and ma.version = oc.version where a.id = any($1) and (a.scope = '' or %[1]s)
 ), members as materialized (
 	select current_id, current_id as id from asked union select current_id, oc.id from asked join occurrences oc on oc.merged_into = current_id
 ), figures as (
@@ -71,7 +72,7 @@ const query = `with asked as materialized (
 	from members m join claims c on c.occurrence_id = m.id left join payouts po on po.claim_id = c.id and po.partner = c.partner
 	where %[3]s group by 1, 2, 3
 )
-select a.id, a.current_id, a.version, a.matched, li.partner, li.currency, coalesce(candidates, 0)::bigint as candidates, coalesce(undecided, 0)::bigint as undecided,
+select a.id, a.current_id, a.version, a.matched, a.pass_left, li.partner, li.currency, coalesce(candidates, 0)::bigint as candidates, coalesce(undecided, 0)::bigint as undecided,
 	coalesce(claims, 0)::bigint as claims_opened, coalesce(owed, 0) as owed, coalesce(pending, 0) as pending, coalesce(blocked, 0) as blocked, coalesce(released, 0) as released
 from asked a left join (figures full join claimed using (current_id, partner, currency)) li using (current_id) order by a.id, li.partner, li.currency`
 
@@ -135,7 +136,7 @@ func (r *row) addTo(p *wire.OccurrenceProgress) error {
 	switch {
 	case !r.Matched:
 		p.Status = string(Waiting)
-	case r.Undecided > 0:
+	case r.Undecided > 0 || r.PassLeft:
 		p.Status = string(Deciding)
 	}
 	p.Settled = p.Settled && p.Status == string(Complete) && r.Pending.IsZero()
