@@ -2,21 +2,25 @@ package jobs
 
 import (
 	"context"
-	"math"
+	"slices"
 	"sync"
 	"time"
 )
 
-// railPace keeps the orders to a rail below a number a second: orders above it stay in the
-// queue and are not failures. Unused time is worth at most one second of orders. It is
-// safe for concurrent use; nil has no limit.
+// railPace keeps the orders to a rail below a number in any second: orders above it stay
+// in the queue and are not failures. It is safe for concurrent use; nil has no limit.
 type railPace struct {
-	perSecond float64
+	perSecond int
 	now       func() time.Time
 
-	mu       sync.Mutex
-	left     float64 // orders that may be sent now
-	filledAt time.Time
+	mu     sync.Mutex
+	recent []takenOrders // of the last second, oldest first
+}
+
+// takenOrders are orders that were taken at one moment.
+type takenOrders struct {
+	at     time.Time
+	orders int
 }
 
 // newRailPace returns a pace of so many orders a second; nil for none.
@@ -24,7 +28,7 @@ func newRailPace(perSecond int, now func() time.Time) *railPace {
 	if perSecond <= 0 {
 		return nil
 	}
-	return &railPace{perSecond: float64(perSecond), now: now, left: float64(perSecond), filledAt: now()}
+	return &railPace{perSecond: perSecond, now: now}
 }
 
 // maxPaceWait is how long a job waits for its turn before it goes back to the queue.
@@ -70,14 +74,24 @@ func (p *railPace) take(most int) (taken int, wait time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	now := p.now()
-	p.left = min(p.perSecond, p.left+max(0, now.Sub(p.filledAt).Seconds())*p.perSecond)
-	p.filledAt = now
-	least := min(float64(most), max(1, p.perSecond/4))
-	if p.left < least {
-		return 0, time.Duration(math.Ceil((least - p.left) / p.perSecond * float64(time.Second)))
+	p.recent = slices.DeleteFunc(p.recent, func(t takenOrders) bool { return now.Sub(t.at) >= time.Second })
+	free := p.perSecond
+	for _, t := range p.recent {
+		free -= t.orders
 	}
-	taken = min(most, int(p.left))
-	p.left -= float64(taken)
+	least := min(most, max(1, p.perSecond/4))
+	for _, t := range p.recent {
+		if free >= least {
+			break
+		}
+		free += t.orders
+		wait = time.Second - now.Sub(t.at)
+	}
+	if wait > 0 {
+		return 0, wait
+	}
+	taken = min(most, free)
+	p.recent = append(p.recent, takenOrders{now, taken})
 	return taken, 0
 }
 
@@ -88,5 +102,9 @@ func (p *railPace) giveBack(unused int) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.left = min(p.perSecond, p.left+float64(unused))
+	for i := len(p.recent) - 1; i >= 0; i-- {
+		returned := min(unused, p.recent[i].orders)
+		p.recent[i].orders -= returned
+		unused -= returned
+	}
 }
