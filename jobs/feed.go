@@ -108,6 +108,7 @@ type IngestResult struct {
 	Retracted                             int      // readings that the source withdrew
 	Skipped                               int      // valid rows without an insured hazard
 	FutureRows                            int      // replayed rows that would lie in the future
+	Known                                 []string // ids of the unchanged readings
 	Problems                              []string // one sentence per rejected row
 }
 
@@ -257,6 +258,7 @@ func (r *IngestResult) addResult(in wire.ObservationInput, result wire.Observati
 		r.Revised++
 	case occurrence.ResultUnchanged:
 		r.Unchanged++
+		r.Known = append(r.Known, *result.ID)
 	default:
 		r.Rejected++
 		for _, e := range result.Errors {

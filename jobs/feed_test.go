@@ -73,6 +73,7 @@ func TestObserveKeepsTheGoodRowsOfABadFile(t *testing.T) {
 
 			again, _ := IngestFile(t.Context(), s.Service, test.source, []byte(test.file))
 			require.Equal(t, test.created, again.Unchanged)
+			require.Len(t, again.Known, test.created)
 			require.Zero(t, again.Created+again.Revised)
 		})
 	}

@@ -78,7 +78,7 @@ func runObserve(ctx context.Context, o observeOptions, from string, out io.Write
 	}
 	printObserved(out, seen)
 	if err == nil && o.wait {
-		err = waitForDecisions(ctx, service.Progress, began, out)
+		err = waitForDecisions(ctx, service.Progress, began, seen.Known, out)
 	}
 	if err == nil && len(seen.Problems) > 0 {
 		err = fmt.Errorf("%s left out; the others are recorded", countOf(len(seen.Problems), "row was", "rows were"))

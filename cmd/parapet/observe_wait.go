@@ -52,10 +52,11 @@ func addUp(found map[string]*wire.OccurrenceProgress) progressTotal {
 	return total
 }
 
-// waitForDecisions shows how far the occurrences that changed since an instant are
-// decided, until all of them are, and then the money by partner and currency.
-func waitForDecisions(ctx context.Context, service *progress.Service, since time.Time, out io.Writer) error {
-	ids, err := service.ChangedSince(ctx, actor.System(), since)
+// waitForDecisions shows how far the occurrences that changed since an instant, or that
+// contain some readings, are decided, until all of them are, and then the money by partner
+// and currency.
+func waitForDecisions(ctx context.Context, service *progress.Service, since time.Time, readings []string, out io.Writer) error {
+	ids, err := service.ChangedSince(ctx, actor.System(), since, readings)
 	if err != nil {
 		return err
 	}

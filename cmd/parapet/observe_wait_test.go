@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/modeltest"
@@ -27,7 +28,7 @@ func TestObserveWaitsUntilEventsAreDecided(t *testing.T) {
 	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.4"), modeltest.Quake("us2", b.Now().Add(-2*time.Hour), modeltest.Epicentre, "6.4"))
 	out := new(notifyingWriter)
 	out.wrote = func() { out.wrote = nil; b.RunJobs() }
-	require.NoError(t, waitForDecisions(t.Context(), b.Service.Progress, began, out))
+	require.NoError(t, waitForDecisions(t.Context(), b.Service.Progress, began, nil, out))
 	lines := strings.Split(out.String(), "\n")
 	require.Equal(t, "events decided 0 of 2, policies decided 0 of 0, claims 0", lines[0])
 	require.Equal(t, `events decided 2 of 2, policies decided 6 of 6, claims 6
@@ -37,6 +38,26 @@ func TestObserveWaitsUntilEventsAreDecided(t *testing.T) {
    globex       USD           2       2  4000000        0  4000000         0
 amounts in minor units
 `, strings.Join(lines[1:], "\n"))
+}
+
+// A file that was recorded before, for example by a command that was interrupted, shows the
+// same sums.
+func TestObserveWaitsForReadingsThatWereRecordedBefore(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.QuoteAndBind("quake-circle", nil)
+	b.RunJobs()
+	reading := modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4")
+	b.Observe(reading)
+	results, err := b.Service.Occurrences.RecordObservations(t.Context(), b.Source, []wire.ObservationInput{reading}, false)
+	require.NoError(t, err)
+	require.EqualValues(t, occurrence.ResultUnchanged, results[0].Result)
+	b.AdvanceClock(time.Hour)
+	out := new(notifyingWriter)
+	out.wrote = func() { out.wrote = nil; b.RunJobs() }
+	require.NoError(t, waitForDecisions(t.Context(), b.Service.Progress, b.Now(), []string{*results[0].ID}, out))
+	require.Contains(t, out.String(), "events decided 0 of 1")
+	require.Contains(t, out.String(), "events decided 1 of 1, policies decided 1 of 1, claims 1")
 }
 
 // notifyingWriter calls wrote after a write.
@@ -58,9 +79,9 @@ func TestObserveWithoutAffectedPolicySaysSo(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)
 	var out strings.Builder
-	require.NoError(t, waitForDecisions(t.Context(), b.Service.Progress, b.Now(), &out))
+	require.NoError(t, waitForDecisions(t.Context(), b.Service.Progress, b.Now(), nil, &out))
 	require.Equal(t, "events decided 0 of 0, policies decided 0 of 0, claims 0\nno policy is affected\n", out.String())
-	_, err := b.Service.Progress.ChangedSince(t.Context(), actor.Actor{Kind: actor.KindPartner, Partner: "acme"}, b.Now())
+	_, err := b.Service.Progress.ChangedSince(t.Context(), actor.Actor{Kind: actor.KindPartner, Partner: "acme"}, b.Now(), nil)
 	require.Equal(t, apperr.CodeInsufficientScope, apperr.CodeOf(err))
 }
 

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/uptrace/bun/dialect/pgdialect"
+
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 )
@@ -19,14 +21,15 @@ func (s *Service) Now(ctx context.Context) (now time.Time, err error) {
 }
 
 // ChangedSince returns the ids of the occurrences that changed at a business time or
-// later, at most MaxChanged of the oldest. It reads all occurrences. System and operators
-// only.
-func (s *Service) ChangedSince(ctx context.Context, caller actor.Actor, since time.Time) ([]string, error) {
+// later, or that contain one of the readings with the given ids; at most MaxChanged, those
+// that changed last. It reads all occurrences. System and operators only.
+func (s *Service) ChangedSince(ctx context.Context, caller actor.Actor, since time.Time, readings []string) ([]string, error) {
 	if err := s.Authorize(ctx, caller, actor.ScopeOperator); err != nil {
 		return nil, err
 	}
 	var rows []row
-	err := s.DB.NewRaw("select id from occurrences where updated_at >= ? and merged_into is null order by updated_at, id limit ?", since, MaxChanged).Scan(ctx, &rows)
+	err := s.DB.NewRaw("select id from occurrences where (updated_at >= ? or id in (select occurrence_id from observations where id = any(?))) and merged_into is null order by updated_at desc, id limit ?",
+		since, pgdialect.Array(store.ResourceObservation.ParseIDs(readings)), MaxChanged).Scan(ctx, &rows)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find changed occurrences: %w", err))
 	}
