@@ -17,7 +17,7 @@ import (
 
 var (
 	callCount = prometheus.NewCounterVec(prometheus.CounterOpts{
-		Name: "parapet_rail_calls_total", Help: "Orders that went to a rail, by how the call ended.",
+		Name: "parapet_rail_calls_total", Help: "Orders for a rail, by how the call ended; not_sent also when releases were stopped before it.",
 	}, []string{"rail", "outcome"})
 	mismatchCount = prometheus.NewCounterVec(prometheus.CounterOpts{
 		Name: "parapet_rail_mismatches_total", Help: "Payments that differ from their order, as the rail reports them. An operator must investigate any increase at once.",

@@ -45,6 +45,7 @@ func TestUnknownCommandsAreExplained(t *testing.T) {
 		{"restore begin", "begin needs --reason; parapet restore begin --help describes them"},
 		{"restore finish --without-reports", "finish needs --reason;"},
 		{"rail unseal --reason x", "unseal needs --batch;"},
+		{"completion basch", `there is no verb "basch"; did you mean bash?`},
 		{"listen", "--forward: name an address"},
 		{"listen --forward localhost:3000", "--forward: name an address"},
 		{"listen --forward http://localhost:3000 --token x --secret whsec_AAAA", "--secret: use whsec_"},

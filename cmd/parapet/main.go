@@ -71,6 +71,9 @@ func newRootCommand(out io.Writer) *cobra.Command {
 			command.Short = short
 		}
 	}
+	if completion, _, err := root.Find([]string{"completion"}); err == nil {
+		addVerbs(completion)
+	}
 	if help, _, err := root.Find([]string{"help"}); err == nil {
 		help.RunE = printHelp
 	}

@@ -24,11 +24,14 @@ RUNBOOK.md, "Restore from a backup", has every step.`
 
 // restoreVerbs maps the steps of a restore to their operation and to the advice on the
 // next step.
+// afterBegin is what to do after a restore was begun.
+const afterBegin = "Start the workers, which apply the rail's reports; clarify every unknown payment; then run parapet restore finish"
+
 var restoreVerbs = map[string]struct {
 	run  func(*operations.Service, context.Context, actor.Actor, operations.RestoreRequest) (*controls.Restore, error)
 	next string
 }{
-	"begin":   {(*operations.Service).BeginRestore, "payouts are stopped and no event is numbered. Start the workers, which apply the rail's reports; clarify every unknown payment; then run parapet restore finish"},
+	"begin":   {(*operations.Service).BeginRestore, "payouts are stopped and no event is numbered. " + afterBegin},
 	"finish":  {(*operations.Service).FinishRestore, "events are numbered again; to send payouts again, run parapet ops resume-releases"},
 	"dismiss": {(*operations.Service).DismissRestore, "payouts are sent again, unless they were stopped before"},
 }
@@ -106,7 +109,7 @@ func runRestore(ctx context.Context, verb string, in operations.RestoreRequest, 
 }
 
 func printRestoreStatus(ctx context.Context, service *model.Service, out io.Writer) error {
-	signs, err := service.Operations.RestoreSigns(ctx)
+	signs, next, err := readRestoreSigns(ctx, service)
 	if err != nil {
 		return err
 	}
@@ -114,8 +117,22 @@ func printRestoreStatus(ctx context.Context, service *model.Service, out io.Writ
 		_, _ = fmt.Fprintln(out, "nothing shows that the database was restored from a backup")
 		return nil
 	}
-	_, _ = fmt.Fprintln(out, signs)
+	_, _ = fmt.Fprintln(out, signs+"\n"+next)
 	return nil
+}
+
+// readRestoreSigns returns why the database may have been restored from a backup, empty
+// without signs, and what to do next.
+func readRestoreSigns(ctx context.Context, service *model.Service) (signs, next string, err error) {
+	open, err := controls.LoadOpenRestore(ctx, service.DB)
+	if err != nil {
+		return "", "", err
+	}
+	if open != nil && open.BegunAt != nil {
+		return fmt.Sprintf("%s The restore was begun at %s.", open.Evidence, open.BegunAt.Format(time.RFC3339)), afterBegin + ".", nil
+	}
+	signs, err = service.Operations.RestoreSigns(ctx)
+	return signs, "If a backup was restored, run parapet restore begin before any worker starts. If nothing was lost, run parapet restore dismiss.", err
 }
 
 // openWithFiles opens the domain with the configured file store.
@@ -139,15 +156,15 @@ func openWithFiles(ctx context.Context) (*model.Service, func(), error) {
 // checkRestore checks whether the database was restored from a backup.
 func (c *checker) checkRestore(ctx context.Context, keys seal.Keys) {
 	service, err := model.New(model.Config{DB: c.db, Files: c.files, Keys: keys})
-	var signs string
+	var signs, next string
 	if err == nil {
-		signs, err = service.Operations.RestoreSigns(ctx)
+		signs, next, err = readRestoreSigns(ctx, service)
 	}
 	switch {
 	case err != nil:
 		c.addResult("restore", checkFail, err.Error(), "Read the server's log, and check whether the file store can be read.")
 	case signs != "":
-		c.addResult("restore", checkFail, signs, "No payout is sent. If a backup was restored, run parapet restore begin before any worker starts. If nothing was lost, run parapet restore dismiss.")
+		c.addResult("restore", checkFail, signs, "No payout is sent. "+next)
 	default:
 		c.addResult("restore", checkOK, "nothing shows that a backup was restored", "")
 	}

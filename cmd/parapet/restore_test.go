@@ -179,6 +179,12 @@ func TestRestoredDatabaseIsNotPaidAgainByABankThatForgot(t *testing.T) {
 	r := restoreAfterPayouts(t)
 	said, err := r.runCommand(t, "restore", "begin", "--reason", "The disk broke.")
 	require.NoError(t, err, said)
+	for _, command := range [][]string{{"doctor"}, {"restore", "status"}} {
+		said, _ = r.runCommand(t, command...)
+		require.Contains(t, said, "The restore was begun at")
+		require.Contains(t, said, "run parapet restore finish")
+		require.NotContains(t, said, "restore dismiss")
+	}
 	setBankMode(t, r.mode, bankForgotAll)
 	r.bank.killNow()
 	r.bank = r.startBankAs(t, strings.TrimPrefix(r.bank.base, "http://"), r.books, r.mode)
