@@ -24,7 +24,7 @@ type claimRequest struct {
 
 type sourceEventFields struct {
 	Source string `json:"source" example:"usgs"`
-	ID     string `json:"id" doc:"The source's own id of the event; for rain <station>/<any day of it>." example:"us1000chhc"`
+	ID     string `json:"id" doc:"The source's own id of the event; at a station <station>/<day>, or the id under which the policy's station reported the day, of any day of it." example:"us1000chhc"`
 }
 
 func (in *claimRequest) toModel() adjudication.ClaimRequest {

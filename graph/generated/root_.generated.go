@@ -13947,7 +13947,7 @@ input RecordObservationsInput {
 input ObservationInput {
   "The source's name, such as usgs."
   source: String!
-  "The source's own id of the event. A storm's fixes share the storm's; a station's day is <station>/<day>."
+  "The source's own id of the event. A storm's fixes share the storm's; a station's day has any, such as <station>/<day>."
   sourceEventId: String!
   "The kind of measurement."
   kind: ObservationKind!
@@ -14632,7 +14632,7 @@ input OccurrenceRefInput {
 input SourceEventInput {
   "Name of the source, such as usgs."
   source: String!
-  "The source's id; for rain <station>/<any day of it>."
+  "The source's id; at a station <station>/<day>, or the id under which the policy's station reported the day, of any day of it."
   id: String!
 }
 

@@ -215,7 +215,7 @@ func openTriggeredClaim(ctx context.Context, tx *store.Tx, p *underwriting.Polic
 }
 
 // findOccurrence finds the occurrence that a request names: by an observation's id, by
-// the source's id, or for rain by <station>/<any day of the occurrence>.
+// the source's id, or at a station by <station>/<day> or the recorded id of any day of it.
 func findOccurrence(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow, in ClaimRequest) (*occurrence.OccurrenceRow, trigger.Occurrence, error) {
 	var none trigger.Occurrence
 	if in.ObservationID != nil {
@@ -232,17 +232,15 @@ func findOccurrence(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow
 			return nil, none, fmt.Errorf("read observation: %w", err)
 		}
 		if row.Kind.IsDaily() {
-			return findRainOccurrence(ctx, tx, p, occurrence.Station{Scope: row.Scope, Source: row.Source, Name: *row.Station}, row.Day.UTC())
+			return findRainOccurrence(ctx, tx, p, row.StationOfDay(), row.Day.UTC())
 		}
 		return lockOccurrence(ctx, tx, *row.OccurrenceID)
 	}
 	event := in.SourceEvent
-	if name, day, ok := occurrence.ParseStationDay(event.ID); ok && p.Station != nil {
-		at, err := occurrence.FindStation(ctx, tx, p, event.Source, name, day)
-		if err != nil {
-			return nil, none, err
-		}
-		return findRainOccurrence(ctx, tx, p, at, day)
+	if row, found, err := occurrence.FindStationDay(ctx, tx, p, event.Source, event.ID); err != nil {
+		return nil, none, err
+	} else if found {
+		return findRainOccurrence(ctx, tx, p, row.StationOfDay(), row.Day.UTC())
 	}
 	id, err := FindAliasedOccurrence(ctx, tx, p, *event)
 	if err != nil {

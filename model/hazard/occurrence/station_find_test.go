@@ -9,7 +9,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
-	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/underwriting"
 	"parapet/model/wire"
@@ -20,27 +20,73 @@ func TestRehearsedDayOfAStationComesBeforeTheReportedOne(t *testing.T) {
 	b := modeltest.New(t)
 	day := b.Now().Truncate(24*time.Hour).AddDate(0, 0, -3)
 	b.Observe(modeltest.StationDay("Seattle", day, "5"))
-	find := func(partner, source, name string, on time.Time) (occurrence.Station, error) {
-		policy := &underwriting.PolicyRow{}
-		policy.Partner = partner
-		return occurrence.FindStation(t.Context(), b.DB.Bun, policy, source, name, on)
-	}
 	reported := occurrence.Station{Source: "ghcn", Name: "Seattle"}
-	require.Equal(t, reported, modeltest.Must(find("acme", "ghcn", "Seattle", day)))
+	find := findDayAt(t, b, "Seattle")
+	require.Equal(t, reported, find("acme", "ghcn", "Seattle", day).StationOfDay())
 	_, _, err := b.Service.Occurrences.RecordObservation(t.Context(), b.Acme, modeltest.StationDay("Seattle", day, "50"), true)
 	require.NoError(t, err)
-	require.Equal(t, occurrence.Station{Scope: "acme", Source: "ghcn", Name: "Seattle"}, modeltest.Must(find("acme", "ghcn", "Seattle", day)))
-	require.Equal(t, reported, modeltest.Must(find("globex", "ghcn", "Seattle", day)))
-	for name, err := range map[string]error{
-		"another day":     second(find("acme", "ghcn", "Seattle", day.AddDate(0, 0, 1))),
-		"another station": second(find("acme", "ghcn", "Merced", day)),
-		"another source":  second(find("acme", "noaa", "Seattle", day)),
-	} {
-		require.Equal(t, apperr.CodeNotFound, modeltest.DomainError(t, err).Code, name)
+	require.Equal(t, occurrence.Station{Scope: "acme", Source: "ghcn", Name: "Seattle"}, find("acme", "ghcn", "Seattle", day).StationOfDay())
+	require.Equal(t, reported, find("globex", "ghcn", "Seattle", day).StationOfDay())
+	require.Equal(t, reported, findDayAt(t, b, "Merced")("globex", "ghcn", "Seattle", day).StationOfDay(), "a day at another station than the policy's")
+	require.Nil(t, find("acme", "ghcn", "Seattle", day.AddDate(0, 0, 1)))
+	require.Nil(t, find("acme", "ghcn", "Merced", day))
+	require.Nil(t, find("acme", "noaa", "Seattle", day))
+}
+
+// findDayAt returns a function that finds <name>/<day> for a partner's policy at a
+// station, nil if no such day was reported.
+func findDayAt(t *testing.T, b *modeltest.Bundle, station string) func(partner, source, name string, on time.Time) *occurrence.ObservationRow {
+	return func(partner, source, name string, on time.Time) *occurrence.ObservationRow {
+		return findDay(t, b, partner, station, source, name+"/"+on.Format(time.DateOnly))
 	}
 }
 
-func second[A any](_ A, err error) error { return err }
+func findDay(t *testing.T, b *modeltest.Bundle, partner, station, source, id string) *occurrence.ObservationRow {
+	policy := &underwriting.PolicyRow{Cover: trigger.Cover{Trigger: trigger.Trigger{Kind: trigger.Rainfall, Calendar: trigger.Month}}}
+	policy.Partner, policy.Station = partner, store.StringOrNil(station)
+	row, found, err := occurrence.FindStationDay(t.Context(), b.DB.Bun, policy, source, id)
+	require.NoError(t, err)
+	if !found {
+		return nil
+	}
+	return row
+}
+
+func TestDayOfAStationIsFoundByItsRecordedID(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	day := b.Now().Truncate(24*time.Hour).AddDate(0, 0, -3)
+	named := func(id, station string, day time.Time) wire.ObservationInput {
+		in := modeltest.StationDay(station, day, "5")
+		in.SourceEventID = id
+		return in
+	}
+	b.Observe(named("Seattle-1", "Seattle", day), named("batch/2026-01-01", "Seattle", day.AddDate(0, 0, 1)), named("Merced-1", "Merced", day))
+	_, _, err := b.Service.Occurrences.RecordObservation(t.Context(), b.Acme, named("Seattle-2", "Seattle", day.AddDate(0, 0, 2)), true)
+	require.NoError(t, err)
+	for _, test := range []struct {
+		partner, station, source, id string
+		want                         int // days after the first; -1: not found
+	}{
+		{"acme", "Seattle", "ghcn", "Seattle-1", 0},
+		{"globex", "Seattle", "ghcn", "Seattle-1", 0},
+		{"acme", "Seattle", "ghcn", "batch/2026-01-01", 1},
+		{"acme", "Seattle", "ghcn", "Seattle-2", 2},
+		{"globex", "Seattle", "ghcn", "Seattle-2", -1}, // another partner's sandbox
+		{"acme", "Seattle", "noaa", "Seattle-1", -1},
+		{"acme", "Seattle", "ghcn", "Seattle-3", -1},
+		{"acme", "Seattle", "ghcn", "Merced-1", -1}, // at another station than the policy's
+		{"acme", "", "ghcn", "Seattle-1", -1},
+	} {
+		row := findDay(t, b, test.partner, test.station, test.source, test.id)
+		if test.want < 0 {
+			require.Nil(t, row, "%+v", test)
+			continue
+		}
+		require.NotNil(t, row, "%+v", test)
+		require.Equal(t, day.AddDate(0, 0, test.want), row.Day.UTC(), "%+v", test)
+	}
+}
 
 func TestOccurrenceOfADayHasThePolicysDefinition(t *testing.T) {
 	t.Parallel()
@@ -80,7 +126,7 @@ func TestOccurrenceOfADayHasThePolicysDefinition(t *testing.T) {
 	for i := range 2 {
 		b.Observe(wire.ObservationInput{Source: "ghcn", SourceEventID: station + "/" + first.AddDate(0, 0, i).Format(time.DateOnly), Kind: hazard.StationDay, Stage: trigger.Retracted})
 	}
-	_, recorded := find(at, 0)
+	_, recorded := find(at, 1)
 	require.False(t, recorded, "a retracted occurrence is none")
 }
 

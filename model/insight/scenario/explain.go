@@ -22,7 +22,7 @@ import (
 // hypothetical one. Exactly one field is set.
 type OccurrenceRef struct {
 	ID          *string
-	SourceEvent *adjudication.SourceEvent // for rain the id is <station>/<any day of the occurrence>
+	SourceEvent *adjudication.SourceEvent // at a station the id names any day of the occurrence; see FindStationDay
 	WhatIf      *WhatIf
 	Pointer     string // JSON pointer to it in the request; empty when its members are at the top level
 }
@@ -108,12 +108,10 @@ func (ref *OccurrenceRef) findOccurrence(ctx context.Context, db bun.IDB, p *und
 		return occurrence.LoadVisibleOccurrence(ctx, db, id, p.Partner)
 	}
 	event := *ref.SourceEvent
-	if name, day, ok := occurrence.ParseStationDay(event.ID); ok && p.Station != nil {
-		at, err := occurrence.FindStation(ctx, db, p, event.Source, name, day)
-		if err != nil {
-			return nil, err
-		}
-		row, _, err := at.FindOccurrenceOn(ctx, db, p, day)
+	if report, found, err := occurrence.FindStationDay(ctx, db, p, event.Source, event.ID); err != nil {
+		return nil, err
+	} else if found {
+		row, _, err := report.StationOfDay().FindOccurrenceOn(ctx, db, p, report.Day.UTC())
 		return row, err
 	}
 	id, err := adjudication.FindAliasedOccurrence(ctx, db, p, event)

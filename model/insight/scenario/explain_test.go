@@ -161,6 +161,12 @@ func TestExplanationOfRainfall(t *testing.T) {
 	running := on(8)
 	require.Equal(t, "90", running.Index.Value)
 	require.Equal(t, "30", running.MissedBy.Value)
+
+	renamed := modeltest.StationDay(station, first.AddDate(0, 0, 2), "90")
+	renamed.SourceEventID = station + "-day-2"
+	b.Observe(renamed)
+	b.RunJobs()
+	require.Equal(t, claim.ID, modeltest.ExplainPolicy(t, b, policy, sourceEventRef("ghcn", renamed.SourceEventID)).Claim.ID, "so does the id of a day")
 }
 
 func TestExplanationIsScopedToPartner(t *testing.T) {
