@@ -15430,7 +15430,7 @@ type Beneficiary {
 type Display {
   "Last four characters of the number."
   last4: String!
-  "The bank or operator, if it is known from the number."
+  "The bank (its BIC, or its letters in the IBAN) or the mobile operator; null if the number does not name one, and for a US account."
   institution: String
   "ISO 3166-1 alpha-2, if it is known from the number."
   country: String

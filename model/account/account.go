@@ -146,8 +146,8 @@ func (n Number) Last4() string {
 	return number[len(number)-min(4, len(number)/2):]
 }
 
-// Institution returns the bank or operator that the number names: the BIC or bank
-// letters of an IBAN, a routing number, a wallet's provider. It may be empty.
+// Institution returns the bank or operator that the number names and that may be shown:
+// the BIC or bank letters of an IBAN, a wallet's provider. It may be empty.
 func (n Number) Institution() string {
 	if d := n.selectedDetails(); d != nil {
 		return d.institutionName()

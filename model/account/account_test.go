@@ -75,8 +75,8 @@ func TestCanonicalIdentifiesAccount(t *testing.T) {
 		canonical, last4, institution, inCountry string
 	}{
 		{newIBAN("de89 3704 0044 0532 0130 00", ""), "iban:DE89370400440532013000", "3000", "", "DE"},
-		{usAccount("021000021", "000123456789", account.Savings), "us_bank_account:021000021/000123456789", "6789", "021000021", "US"},
-		{usAccount("021000021", "12345", account.Savings), "us_bank_account:021000021/12345", "45", "021000021", "US"},
+		{usAccount("021000021", "000123456789", account.Savings), "us_bank_account:021000021/000123456789", "6789", "", "US"},
+		{usAccount("021000021", "12345", account.Savings), "us_bank_account:021000021/12345", "45", "", "US"},
 		{newWallet("+254712345678", "mpesa"), "mobile_money:mpesa/+254712345678", "5678", "mpesa", ""},
 		{account.Number{}, "", "", "", ""},
 	} {

@@ -78,7 +78,8 @@ func validRouting(routing string) bool {
 
 func (u USBankAccount) canonicalForm() string { return u.RoutingNumber + "/" + u.AccountNumber }
 
-// institutionName returns the routing number: it identifies the bank and is public.
-func (u USBankAccount) institutionName() string { return u.RoutingNumber }
+// institutionName is empty: only the routing number identifies the bank, and it is never
+// shown.
+func (u USBankAccount) institutionName() string { return "" }
 
 func (u USBankAccount) countryCode() string { return "US" }

@@ -141,7 +141,7 @@ func (a *approvalFacts) toDestination(row *claims.PayoutRow, method *PayoutMetho
 	d := &wire.PayoutDestination{
 		PayoutMethodID: store.ResourcePayoutMethod.FormatID(method.ID), Type: string(method.Type),
 		Beneficiary: wire.Beneficiary{Name: method.BeneficiaryName, Country: method.BeneficiaryCountry},
-		Display:     wire.Display{Last4: method.Last4, Institution: method.Institution, Country: method.Country},
+		Display:     method.display(),
 		Fingerprint: method.Fingerprint, Status: string(method.Status), RecordedAt: method.CreatedAt,
 	}
 	if method.Status == MethodVerified {

@@ -255,7 +255,7 @@ func (r *PayoutMethodRow) toRecord() *wire.PayoutMethod {
 	m := &wire.PayoutMethod{
 		Header: r.ToHeader(store.ResourcePayoutMethod), References: r.ToReferences(), ClaimID: store.ResourceClaim.FormatOptionalID(r.ClaimID),
 		Type: string(r.Type), Beneficiary: wire.Beneficiary{Name: r.BeneficiaryName, Country: r.BeneficiaryCountry},
-		Currency: r.Currency, Display: wire.Display{Last4: r.Last4, Institution: r.Institution, Country: r.Country},
+		Currency: r.Currency, Display: r.display(),
 		Fingerprint: r.Fingerprint, Status: string(r.Status),
 	}
 	if r.ClaimID == nil {
@@ -265,6 +265,16 @@ func (r *PayoutMethodRow) toRecord() *wire.PayoutMethod {
 		m.Verification = &wire.Verification{Method: *r.VerificationMethod, Code: *r.VerificationCode, CheckedAt: *r.CheckedAt}
 	}
 	return m
+}
+
+// display returns the part of the account that may be shown. Earlier releases stored the
+// routing number of a US account as its institution; it is never shown.
+func (r *PayoutMethodRow) display() wire.Display {
+	d := wire.Display{Last4: r.Last4, Institution: r.Institution, Country: r.Country}
+	if r.Type == account.TypeUSBankAccount {
+		d.Institution = nil
+	}
+	return d
 }
 
 // OpenNumber decrypts the account number.
