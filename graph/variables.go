@@ -4,6 +4,7 @@ import (
 	stdjson "encoding/json" //nolint:depguard // the type in which gqlgen takes a variable's number
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -25,10 +26,15 @@ type variableCheck struct {
 // The pointers lead into the request.
 func readVariables(schema *ast.Schema, operation *ast.OperationDefinition, given map[string]any) error {
 	c := &variableCheck{schema: schema, path: ast.Path{ast.PathName("variables")}}
+	conditions := sync.OnceValue(func() map[string]bool { return readConditions(operation) })
 	for _, v := range operation.VariableDefinitions {
 		value, present := given[v.Variable]
+		of := v.Type
+		if present && value == nil && !of.NonNull && conditions()[v.Variable] {
+			of = ast.NonNullNamedType(of.NamedType, of.Position) // gqlgen panics on null in @include and @skip
+		}
 		if present || v.DefaultValue == nil {
-			c.checkMember(ast.PathName(v.Variable), v.Type, value, present)
+			c.checkMember(ast.PathName(v.Variable), of, value, present)
 		}
 	}
 	if len(c.faults) == 0 {
