@@ -1,6 +1,7 @@
 package graph_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -48,4 +49,35 @@ func TestReportsOverGraphQL(t *testing.T) {
 	report["lineCount"] = 3
 	refused := d.send(t, graphqlRequest{as: "operator", document: reconcile, variables: map[string]any{"in": report}})
 	require.Equal(t, "/input/lineCount", refused.Errors[0].Extensions.Errors[0].Pointer)
+}
+
+// Sums that overflow 64 bits never agree with those of the lines.
+func TestOverflowingSumsOfAReportAreRefused(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	usd := func(amounts ...int64) (all []any) {
+		for _, amount := range amounts {
+			all = append(all, map[string]any{"amount": amount, "currency": "USD"})
+		}
+		return all
+	}
+	before := d.CountRows()
+	for name, c := range map[string]struct{ lines, sums []any }{
+		"the lines overflow":     {usd(math.MaxInt64, math.MaxInt64), usd(-2)},
+		"the lines return":       {usd(math.MaxInt64, math.MaxInt64, 5), usd(3)},
+		"the sums overflow":      {usd(1, 1), usd(math.MaxInt64, math.MaxInt64, 4)},
+		"a sum is less than 0":   {usd(1, 1), usd(3, -1)},
+		"a sum of another sign":  {usd(0), usd(math.MinInt64, math.MaxInt64, 1)},
+		"the sums are different": {usd(1, 1), usd(3)},
+	} {
+		var lines []any
+		for _, amount := range c.lines {
+			lines = append(lines, map[string]any{"reference": "r", "amount": amount, "status": "SETTLED", "at": d.Now()})
+		}
+		in := map[string]any{"rail": modeltest.RailName, "name": name, "lineCount": len(lines), "sums": c.sums, "lines": lines}
+		out := d.send(t, graphqlRequest{as: "operator", document: `mutation($in: ReconcileInput!) { reconcile(input: $in) { reportId } }`, variables: map[string]any{"in": in}})
+		require.Equal(t, "validation_failed", out.errorCode(), name)
+		require.Equal(t, "/input/sums", out.Errors[0].Extensions.Errors[0].Pointer, name)
+	}
+	require.Equal(t, before, d.CountRows())
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/payouts/reconciliation"
@@ -40,9 +41,9 @@ type ReportResult struct {
 // Reconcile compares a report with our payouts. It needs no idempotency key: the same
 // report again changes nothing.
 func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePayload, error) {
-	sums := map[string]int64{}
-	for _, sum := range in.Sums {
-		sums[sum.Currency] += sum.Amount
+	sums, err := sumByCurrency(in.Sums)
+	if err != nil {
+		return nil, err
 	}
 	actor := r.Actor
 	actor.Operation = "reconcile"
@@ -63,6 +64,19 @@ func (r *Reader) Reconcile(ctx context.Context, in ReconcileInput) (*ReconcilePa
 		payload.Results = append(payload.Results, &ReportResult{result, done.Results[result]})
 	}
 	return payload, nil
+}
+
+// sumByCurrency adds up the sums that a report announces. Lines have no negative amount,
+// so neither has a sum, and adding two that are not negative overflows to less than 0.
+func sumByCurrency(announced []*money.Money) (map[string]int64, error) {
+	sums := map[string]int64{}
+	for _, sum := range announced {
+		sums[sum.Currency] += sum.Amount
+		if sum.Amount < 0 || sums[sum.Currency] < 0 {
+			return nil, apperr.Invalid(apperr.NewFieldError("/sums", "value", "Use amounts of 0 or more, of at most 64 bits in each currency."))
+		}
+	}
+	return sums, nil
 }
 
 // CloseReconciliationExceptionInput is the input of CloseReconciliationException.

@@ -35,9 +35,10 @@ type reportSpool struct {
 	out    *bufio.Writer
 	lines  *gob.Encoder
 
-	count  int
-	sums   map[string]int64 // by currency
-	hasher hash.Hash
+	count      int
+	sums       map[string]int64 // by currency
+	overflowed bool             // a sum does not fit 64 bits
+	hasher     hash.Hash
 }
 
 // spoolMemory is the number of bytes of a report kept in memory.
@@ -95,6 +96,7 @@ func (s *reportSpool) addLine(line ReportLine) error {
 	}
 	s.count++
 	s.sums[line.Amount.Currency] += line.Amount.Amount
+	s.overflowed = s.overflowed || s.sums[line.Amount.Currency] < 0 // no amount is negative
 	if line.Account != "" { // a report imported before lines had accounts keeps its digest
 		fmt.Fprintf(s.hasher, "%q ", line.Account)
 	}
@@ -125,7 +127,7 @@ func (s *reportSpool) verifyTotals(in Report) error {
 	switch {
 	case in.Lines != nil && *in.Lines != s.count:
 		return apperr.Invalid(apperr.NewFieldError("/line_count", "value", fmt.Sprintf("The report announces %d lines and has %d; send the whole report.", *in.Lines, s.count)))
-	case in.Sums != nil && !maps.Equal(in.Sums, s.sums):
+	case in.Sums != nil && (s.overflowed || !maps.Equal(in.Sums, s.sums)):
 		return apperr.Invalid(apperr.NewFieldError("/sums", "value", "The sums of the lines, by currency, differ from the sums that the report announces; send the whole report, unchanged."))
 	}
 	if s.count == 0 { // only its name distinguishes an empty report from another

@@ -1,6 +1,7 @@
 package reconciliation_test
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -217,6 +218,17 @@ func TestIncompleteReportIsRefused(t *testing.T) {
 	} {
 		_, err := b.Service.Reconciliation.Reconcile(t.Context(), b.Operator, in, modeltest.ReadLines(lines))
 		require.Equal(t, []string{pointer}, modeltest.FieldPointers(modeltest.DomainError(t, err)))
+	}
+	huge := modeltest.ReportLine(b, payout, "settled")
+	huge.Amount.Amount = math.MaxInt64
+	for name, more := range map[string][]reconciliation.ReportLine{"two": {huge, huge}, "once around": {huge, huge, lines[0]}} {
+		var sum int64
+		for _, line := range more {
+			sum += line.Amount.Amount
+		}
+		in := reconciliation.Report{Rail: modeltest.RailName, Lines: new(len(more)), Sums: map[string]int64{"USD": sum}}
+		_, err := b.Service.Reconciliation.Reconcile(t.Context(), b.Operator, in, modeltest.ReadLines(more))
+		require.Equal(t, []string{"/sums"}, modeltest.FieldPointers(modeltest.DomainError(t, err)), name)
 	}
 	wrong := modeltest.ReportLine(b, payout, "maybe")
 	_, err := b.Service.Reconciliation.Reconcile(t.Context(), b.Operator, reconciliation.Report{Rail: modeltest.RailName}, modeltest.ReadLines([]reconciliation.ReportLine{lines[0], wrong}))
