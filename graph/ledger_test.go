@@ -3,6 +3,7 @@ package graph_test
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -36,6 +37,10 @@ func TestTheLedgerOverGraphQL(t *testing.T) {
 	require.Equal(t, policy.ID, first["policyId"])
 	require.Nil(t, first["claimId"])
 	require.Len(t, strings.Split(strings.TrimSpace(statement["csv"].(string)), "\r\n"), 1+int(entries["totalCount"].(float64))+len(balances))
+	const rest = `query($id: ID, $after: String) { statement(policyId: $id) { entries(first: 4, after: $after) { totalCount nodes { at } } } }`
+	d.AdvanceClock(time.Hour)
+	next := d.queryDataAs(t, "acme", rest, map[string]any{"id": policy.ID, "after": entries["pageInfo"].(map[string]any)["endCursor"]})["statement"].(map[string]any)["entries"].(map[string]any)
+	require.Len(t, next["nodes"], int(entries["totalCount"].(float64))-4)
 	seen := d.queryDataAs(t, "globex", query, map[string]any{"id": policy.ID})
 	require.Empty(t, seen["ledger"])
 	require.Empty(t, seen["statement"].(map[string]any)["closing"])

@@ -13637,7 +13637,10 @@ type Statement {
   opening: [LedgerBalance!]
   "The balances at its end."
   closing: [LedgerBalance!]
-  "The entries, oldest first. Errors: parameter_invalid, cursor_invalid."
+  """
+  The entries, oldest first. When to is left out, the pages after the first end where the first ended. Errors: parameter_invalid,
+  cursor_invalid.
+  """
   entries(
     "The number of records, 1 to 100; 25 when left out."
     first: Int

@@ -61,6 +61,7 @@ func (r *ledgerRow) toRecord() Entry {
 type Statement struct {
 	From, To time.Time
 
+	untilNow bool // the caller gave no end: To is when the statement was opened
 	*ledgerQuery
 }
 
@@ -85,7 +86,7 @@ func (s *Service) OpenStatement(ctx context.Context, actor actor.Actor, f Filter
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read clock: %w", err))
 	}
-	statement := &Statement{From: store.TimeOrDefault(from, time.Unix(0, 0)).UTC(), To: store.TimeOrDefault(to, now).UTC(), ledgerQuery: view}
+	statement := &Statement{From: store.TimeOrDefault(from, time.Unix(0, 0)).UTC(), To: store.TimeOrDefault(to, now).UTC(), untilNow: to == nil, ledgerQuery: view}
 	if !statement.From.Before(statement.To) {
 		return nil, apperr.InvalidParameter("from", "It must be before to.")
 	}
@@ -109,16 +110,27 @@ func (t *Statement) entriesQuery(db bun.IDB) *bun.SelectQuery {
 		OrderExpr("le.at, le.event_id, le.account")
 }
 
-// Entries returns a page of the statement's entries, oldest first. Errors:
-// parameter_invalid, cursor_invalid.
+// Entries returns a page of the statement's entries, oldest first. Without a given end,
+// the pages after the first end where the first ended: their cursors carry the time.
+// Errors: parameter_invalid, cursor_invalid.
 func (t *Statement) Entries(ctx context.Context, in store.PageRequest) (*store.Page[Entry], error) {
-	p, err := t.svc.ParsePage(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%d", t.partner, t.policy, t.currency, t.From.UnixMicro(), t.To.UnixMicro()), store.SortOldestFirst)
+	shown, end := *t, strconv.FormatInt(t.To.UnixMicro(), 10)
+	if t.untilNow {
+		end = "now"
+	}
+	p, err := t.svc.ParsePage(t.actor, in, fmt.Sprintf("statement/%q/%v/%q/%d/%s", t.partner, t.policy, t.currency, t.From.UnixMicro(), end), store.SortOldestFirst)
 	if err != nil {
 		return nil, err
 	}
-	p.Count = t.svc.NewCounter(t.applyFilter(t.svc.DB.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("1").Where("le.at >= ?", t.From).Where("le.at < ?", t.To))
-	q := t.entriesQuery(t.svc.DB).Limit(p.FetchLimit())
-	if parts := strings.Split(p.After, "/"); len(parts) == 3 {
+	parts := strings.Split(p.After, "/")
+	if t.untilNow && len(parts) == 4 {
+		if shown.To, err = time.Parse(time.RFC3339Nano, parts[3]); err != nil {
+			return nil, fmt.Errorf("cursor of a statement: %w", err)
+		}
+	}
+	p.Count = t.svc.NewCounter(t.applyFilter(t.svc.DB.NewSelect().Model((*ledgerRow)(nil))).ColumnExpr("1").Where("le.at >= ?", shown.From).Where("le.at < ?", shown.To))
+	q := shown.entriesQuery(t.svc.DB).Limit(p.FetchLimit())
+	if len(parts) >= 3 {
 		at, err := time.Parse(time.RFC3339Nano, parts[0])
 		if err != nil {
 			return nil, fmt.Errorf("cursor of a statement: %w", err)
@@ -130,7 +142,11 @@ func (t *Statement) Entries(ctx context.Context, in store.PageRequest) (*store.P
 		return nil, store.TranslateError(fmt.Errorf("read the ledger: %w", err))
 	}
 	return store.NewPage(p, rows, func(r *ledgerRow) string {
-		return fmt.Sprintf("%s/%s/%s", r.At.Format(time.RFC3339Nano), r.EventID, r.Account)
+		key := fmt.Sprintf("%s/%s/%s", r.At.Format(time.RFC3339Nano), r.EventID, r.Account)
+		if t.untilNow {
+			key += "/" + shown.To.Format(time.RFC3339Nano)
+		}
+		return key
 	}, (*ledgerRow).toRecord)
 }
 

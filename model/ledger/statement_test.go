@@ -153,3 +153,34 @@ func TestStatementRefusesWhatItCannotShow(t *testing.T) {
 	_, err := whole.Entries(t.Context(), store.PageRequest{Cursor: cursor})
 	require.NoError(t, err)
 }
+
+// A caller who leaves out the end opens the statement again for each page.
+func TestPagesUntilNowEndWhereTheFirstEnded(t *testing.T) {
+	t.Parallel()
+	b, _ := twoCurrencies(t)
+	open := func(to *time.Time) *ledger.Statement {
+		return modeltest.Must(b.Service.Ledger.OpenStatement(t.Context(), b.Operator, ledger.Filter{}, nil, to))
+	}
+	first := open(nil)
+	all := entriesOf(t, first, 100)
+	var read []ledger.Entry
+	page := store.PageRequest{Limit: 5}
+	for {
+		list := modeltest.Must(open(nil).Entries(t.Context(), page))
+		total, _, err := list.Total(t.Context())
+		require.NoError(t, err)
+		require.Equal(t, len(all), total)
+		read = append(read, list.Data...)
+		if !list.HasMore {
+			break
+		}
+		page.Cursor = *list.NextCursor
+		b.AdvanceClock(time.Hour)
+		b.QuoteAndBind("quake-circle", nil) // after the first page
+		b.AdvanceClock(time.Hour)
+	}
+	require.Equal(t, all, read)
+	require.Greater(t, len(entriesOf(t, open(nil), 100)), len(all))
+	_, err := open(&first.To).Entries(t.Context(), page)
+	require.Equal(t, apperr.CodeCursorInvalid, modeltest.DomainError(t, err).Code, "the cursor is bound to the absent end")
+}
