@@ -24,6 +24,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/seal"
+	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 	"parapet/model/wire"
 )
@@ -197,6 +198,39 @@ func TestMutationsAreIdempotent(t *testing.T) {
 		addAttachment(input: {claimId: $id, fileName: "a.txt", contentType: "text/plain", contentBase64: "cGxhaW4gd29yZHM="}) { attachment { id size sha256 downloadUrl status } }
 		recordPayoutMethod(input: {claimId: $id, type: IBAN, currency: "USD", beneficiary: {name: "Lin", country: "TW"}, iban: {iban: "DE89370400440532013000"}}) { payoutMethod { status display { last4 } } } }`, map[string]any{"id": claim})
 	require.Equal(t, map[string]any{"status": "PENDING", "display": map[string]any{"last4": "3000"}}, said["recordPayoutMethod"].(map[string]any)["payoutMethod"])
+}
+
+// The header of a record is the same as in REST, when nothing else is selected too.
+func TestHeadersOfRecordsAreThoseOfREST(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t)
+	claim := d.OnlyClaim(d.observeQuake(t, 1)[0]).ID
+	d.AdvanceClock(time.Hour)
+	d.queryData(t, `mutation($id: ID!) { addMessage(input: {claimId: $id, body: "When?"}) { message { id } }
+		addAttachment(input: {claimId: $id, fileName: "a.txt", contentType: "text/plain", contentBase64: "cGxhaW4gd29yZHM="}) { attachment { id } } }`, map[string]any{"id": claim})
+	var headers []any
+	add := func(h wire.Header) {
+		headers = append(headers, map[string]any{"partner": "acme", "createdAt": wire.FormatTime(h.CreatedAt), "updatedAt": wire.FormatTime(h.UpdatedAt), "version": float64(h.Version)})
+	}
+	for _, m := range modeltest.Must(d.Service.Claims.GetMessages(t.Context(), d.Acme, claim, store.PageRequest{})).Data {
+		add(m.Header)
+	}
+	for _, a := range modeltest.Must(d.Service.Claims.GetAttachments(t.Context(), d.Acme, claim, store.PageRequest{})).Data {
+		add(a.Header)
+	}
+	for _, e := range modeltest.Must(d.Service.Claims.GetTimeline(t.Context(), d.Acme, claim, store.PageRequest{})).Data {
+		add(e.Header)
+	}
+	require.Greater(t, len(headers), 4)
+	shown := d.queryData(t, `query($id: ID!) { claim(id: $id) { messages { nodes { ...m } } attachments { nodes { ...a } } timeline { nodes { ...e } } } product(key: "quake-circle") { createdAt updatedAt } }
+		fragment m on Message { partner createdAt updatedAt version } fragment a on Attachment { partner createdAt updatedAt version } fragment e on TimelineEntry { partner createdAt updatedAt version }`, map[string]any{"id": claim})
+	var read []any
+	for _, list := range []string{"messages", "attachments", "timeline"} {
+		read = append(read, dig(t, shown, "claim", list, "nodes").([]any)...)
+	}
+	require.Equal(t, headers, read)
+	published := modeltest.Must(d.Service.Products.Get(t.Context(), d.Acme, "quake-circle"))
+	require.Equal(t, map[string]any{"createdAt": wire.FormatTime(published.CreatedAt), "updatedAt": wire.FormatTime(published.UpdatedAt)}, shown["product"])
 }
 
 func TestReplaysAreMarkedInExtensions(t *testing.T) {

@@ -85,6 +85,8 @@ type ComplexityRoot struct {
 		SHA256      func(childComplexity int) int
 		Size        func(childComplexity int) int
 		Status      func(childComplexity int) int
+		UpdatedAt   func(childComplexity int) int
+		Version     func(childComplexity int) int
 	}
 
 	AttachmentConnection struct {
@@ -831,6 +833,8 @@ type ComplexityRoot struct {
 		CreatedAt func(childComplexity int) int
 		ID        func(childComplexity int) int
 		Partner   func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+		Version   func(childComplexity int) int
 	}
 
 	MessageConnection struct {
@@ -1422,6 +1426,7 @@ type ComplexityRoot struct {
 		Times         func(childComplexity int) int
 		Title         func(childComplexity int) int
 		Trigger       func(childComplexity int) int
+		UpdatedAt     func(childComplexity int) int
 		Version       func(childComplexity int) int
 	}
 
@@ -2076,15 +2081,19 @@ type ComplexityRoot struct {
 	}
 
 	TimelineEntry struct {
-		Actor    func(childComplexity int) int
-		At       func(childComplexity int) int
-		ClaimID  func(childComplexity int) int
-		Data     func(childComplexity int) int
-		EventID  func(childComplexity int) int
-		ID       func(childComplexity int) int
-		Kind     func(childComplexity int) int
-		Sequence func(childComplexity int) int
-		Summary  func(childComplexity int) int
+		Actor     func(childComplexity int) int
+		At        func(childComplexity int) int
+		ClaimID   func(childComplexity int) int
+		CreatedAt func(childComplexity int) int
+		Data      func(childComplexity int) int
+		EventID   func(childComplexity int) int
+		ID        func(childComplexity int) int
+		Kind      func(childComplexity int) int
+		Partner   func(childComplexity int) int
+		Sequence  func(childComplexity int) int
+		Summary   func(childComplexity int) int
+		UpdatedAt func(childComplexity int) int
+		Version   func(childComplexity int) int
 	}
 
 	Trigger struct {
@@ -2402,6 +2411,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Attachment.Status(childComplexity), true
+	case "Attachment.updatedAt":
+		if e.ComplexityRoot.Attachment.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.UpdatedAt(childComplexity), true
+	case "Attachment.version":
+		if e.ComplexityRoot.Attachment.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Attachment.Version(childComplexity), true
 
 	case "AttachmentConnection.edges":
 		if e.ComplexityRoot.AttachmentConnection.Edges == nil {
@@ -5373,6 +5394,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Message.Partner(childComplexity), true
+	case "Message.updatedAt":
+		if e.ComplexityRoot.Message.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.UpdatedAt(childComplexity), true
+	case "Message.version":
+		if e.ComplexityRoot.Message.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Message.Version(childComplexity), true
 
 	case "MessageConnection.edges":
 		if e.ComplexityRoot.MessageConnection.Edges == nil {
@@ -8253,6 +8286,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.Product.Trigger(childComplexity), true
+	case "Product.updatedAt":
+		if e.ComplexityRoot.Product.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.Product.UpdatedAt(childComplexity), true
 	case "Product.version":
 		if e.ComplexityRoot.Product.Version == nil {
 			break
@@ -11150,6 +11189,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TimelineEntry.ClaimID(childComplexity), true
+	case "TimelineEntry.createdAt":
+		if e.ComplexityRoot.TimelineEntry.CreatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.CreatedAt(childComplexity), true
 	case "TimelineEntry.data":
 		if e.ComplexityRoot.TimelineEntry.Data == nil {
 			break
@@ -11174,6 +11219,12 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TimelineEntry.Kind(childComplexity), true
+	case "TimelineEntry.partner":
+		if e.ComplexityRoot.TimelineEntry.Partner == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Partner(childComplexity), true
 	case "TimelineEntry.sequence":
 		if e.ComplexityRoot.TimelineEntry.Sequence == nil {
 			break
@@ -11186,6 +11237,18 @@ func (e *executableSchema) Complexity(ctx context.Context, typeName, field strin
 		}
 
 		return e.ComplexityRoot.TimelineEntry.Summary(childComplexity), true
+	case "TimelineEntry.updatedAt":
+		if e.ComplexityRoot.TimelineEntry.UpdatedAt == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.UpdatedAt(childComplexity), true
+	case "TimelineEntry.version":
+		if e.ComplexityRoot.TimelineEntry.Version == nil {
+			break
+		}
+
+		return e.ComplexityRoot.TimelineEntry.Version(childComplexity), true
 
 	case "Trigger.calendar":
 		if e.ComplexityRoot.Trigger.Calendar == nil {
@@ -12655,6 +12718,10 @@ type Message implements Node {
   partner: String!
   "When it was written."
   createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Increases by one with each change of the record itself."
+  version: Long!
   "Id of the claim it is about."
   claimId: ID!
   "The author of the message."
@@ -12671,6 +12738,10 @@ type Attachment implements Node {
   partner: String!
   "When it was added."
   createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Increases by one with each change of the record itself."
+  version: Long!
   "Id of the claim it belongs to."
   claimId: ID!
   "As it was sent."
@@ -16268,6 +16339,8 @@ type Product {
   version: Int!
   "When it was published."
   createdAt: DateTime!
+  "When it last changed: it was published or retired."
+  updatedAt: DateTime!
   "The title of the product."
   title: String!
   "A sentence about what the product pays for."
@@ -18210,6 +18283,14 @@ input PersonInput {
 type TimelineEntry {
   "Id of the entry, tle_…."
   id: ID!
+  "The partner it belongs to."
+  partner: String!
+  "When it was written."
+  createdAt: DateTime!
+  "When it last changed."
+  updatedAt: DateTime!
+  "Increases by one with each change of the record itself."
+  version: Long!
   "Id of the claim whose timeline the entry belongs to; null for a change of the policy itself."
   claimId: ID
   "1, 2, 3 … without gaps within the timeline of the claim, and within the policy's own changes."
@@ -18805,6 +18886,10 @@ func (ec *executionContext) childFields_Attachment(ctx context.Context, field gr
 		return ec.fieldContext_Attachment_partner(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Attachment_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Attachment_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Attachment_version(ctx, field)
 	case "claimId":
 		return ec.fieldContext_Attachment_claimId(ctx, field)
 	case "fileName":
@@ -20309,6 +20394,10 @@ func (ec *executionContext) childFields_Message(ctx context.Context, field graph
 		return ec.fieldContext_Message_partner(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Message_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Message_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_Message_version(ctx, field)
 	case "claimId":
 		return ec.fieldContext_Message_claimId(ctx, field)
 	case "author":
@@ -21351,6 +21440,8 @@ func (ec *executionContext) childFields_Product(ctx context.Context, field graph
 		return ec.fieldContext_Product_version(ctx, field)
 	case "createdAt":
 		return ec.fieldContext_Product_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_Product_updatedAt(ctx, field)
 	case "title":
 		return ec.fieldContext_Product_title(ctx, field)
 	case "summary":
@@ -22539,6 +22630,14 @@ func (ec *executionContext) childFields_TimelineEntry(ctx context.Context, field
 	switch field.Name {
 	case "id":
 		return ec.fieldContext_TimelineEntry_id(ctx, field)
+	case "partner":
+		return ec.fieldContext_TimelineEntry_partner(ctx, field)
+	case "createdAt":
+		return ec.fieldContext_TimelineEntry_createdAt(ctx, field)
+	case "updatedAt":
+		return ec.fieldContext_TimelineEntry_updatedAt(ctx, field)
+	case "version":
+		return ec.fieldContext_TimelineEntry_version(ctx, field)
 	case "claimId":
 		return ec.fieldContext_TimelineEntry_claimId(ctx, field)
 	case "sequence":
