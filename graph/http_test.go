@@ -103,6 +103,7 @@ func TestRequestsAreReadStrictly(t *testing.T) {
 		"no such field":           {plain{post, "", `{"query":"{unknown}"}`, nil}, 400, "validation_failed"},
 		"no such operation":       {plain{post, "", `{"query":"query a{viewer{kind}}","operationName":"b"}`, nil}, 400, "validation_failed"},
 		"a variable is missing":   {plain{post, "", `{"query":"query q($id:ID!){quote(id:$id){id}}"}`, nil}, 400, "validation_failed"},
+		"a large integer":         {plain{post, "", `{"query":"{claims(first:2147483648){nodes{id}}}"}`, nil}, 400, "validation_failed"},
 		"a mutation by GET":       {plain{get, "?query=mutation%7BcreateQuote(input:%7B%7D)%7BclientMutationId%7D%7D", "", nil}, 400, "validation_failed"},
 		"a body without its type": {plain{post, "", kindly, []string{"Content-Type: "}}, 415, "media_type_unsupported"},
 		"a form":                  {plain{post, "", "query=%7Bviewer%7Bkind%7D%7D", []string{"Content-Type: application/x-www-form-urlencoded"}}, 415, "media_type_unsupported"},

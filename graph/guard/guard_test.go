@@ -247,3 +247,29 @@ func BenchmarkValidate(b *testing.B) {
 	}
 	b.ReportMetric(float64(len(all)), "documents")
 }
+
+// The rule of gqlparser accepts an Int literal of any length.
+func TestIntLiteralsHave32Bits(t *testing.T) {
+	t.Parallel()
+	g := standardGuard()
+	for document, accepted := range map[string]bool{
+		`{ policies(first: 2147483647) { totalCount } }`:                                                              true,
+		`{ policies(first: -2147483648) { totalCount } }`:                                                             true,
+		`{ policies(first: 2147483648) { totalCount } }`:                                                              false,
+		`{ policies(first: -2147483649) { totalCount } }`:                                                             false,
+		`{ policies(first: 9223372036854775808) { totalCount } }`:                                                     false,
+		`query($n: Int = 2147483648) { policies(first: $n) { totalCount } }`:                                          false,
+		`{ policies { ...f } } fragment f on PolicyConnection { nodes { claims(first: 2147483648) { totalCount } } }`: false,
+	} {
+		read, err := g.Read(document)
+		require.NoError(t, err)
+		for _, suggest := range []bool{true, false} {
+			refusals := read.Validate(suggest)
+			require.Equal(t, accepted, len(refusals) == 0, "%s: %v", document, refusals)
+			for _, refusal := range refusals {
+				require.Equal(t, apperr.CodeValidationFailed, apperr.CodeOf(refusal))
+				require.NotEmpty(t, refusal.Locations)
+			}
+		}
+	}
+}

@@ -1,8 +1,13 @@
 package guard
 
 import (
+	"math"
+	"strconv"
+
+	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 	"github.com/vektah/gqlparser/v2/validator"
+	"github.com/vektah/gqlparser/v2/validator/core"
 	"github.com/vektah/gqlparser/v2/validator/rules"
 
 	"parapet/model/kernel/apperr"
@@ -21,9 +26,9 @@ const suggestedErrors = 3
 // fields, types and arguments that the caller may have meant, which reveals parts of the
 // schema.
 func (d *Document) Validate(suggest bool) gqlerror.List {
-	found := validator.ValidateWithRules(d.guard.schema, d.QueryDocument, rulesWithoutSuggestions())
+	found := validator.ValidateWithRules(d.guard.schema, d.QueryDocument, ourRules(rulesWithoutSuggestions()))
 	if suggest && len(found) > 0 && len(found) <= suggestedErrors {
-		found = validator.ValidateWithRules(d.guard.schema, d.QueryDocument, rules.NewDefaultRules())
+		found = validator.ValidateWithRules(d.guard.schema, d.QueryDocument, ourRules(rules.NewDefaultRules()))
 	}
 	var shown gqlerror.List
 	for _, e := range found[:min(len(found), shownErrors)] {
@@ -32,6 +37,25 @@ func (d *Document) Validate(suggest bool) gqlerror.List {
 		shown = append(shown, refused)
 	}
 	return shown
+}
+
+// ourRules adds the rules of the specification that gqlparser does not have.
+func ourRules(all *rules.Rules) *rules.Rules {
+	all.AddRule("IntsOf32Bits", checkIntRange)
+	return all
+}
+
+// checkIntRange rejects literals of Int outside 32 bits.
+func checkIntRange(observers *core.Events, addError core.AddErrFunc) {
+	observers.OnValue(func(_ *core.Walker, value *ast.Value) {
+		if value.Kind != ast.IntValue || value.Definition == nil || value.Definition.Name != "Int" {
+			return
+		}
+		n, err := strconv.ParseInt(value.Raw, 10, 64) // a longer one has the wrong type
+		if err == nil && (n < math.MinInt32 || n > math.MaxInt32) {
+			addError(core.Message(`Expected value of type "Int" of at most 32 bits, found %d.`, n), core.At(value.Position))
+		}
+	})
 }
 
 // rulesWithoutSuggestions returns the specification's rules without suggestions.
