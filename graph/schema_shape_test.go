@@ -80,7 +80,7 @@ func TestAllMutationsHaveOneInput(t *testing.T) {
 // restSchema is the part of an OpenAPI schema that names members.
 type restSchema struct {
 	Ref        string                `yaml:"$ref"`
-	AllOf      []restSchema          `yaml:"allOf"`
+	AllOf      []restSchema          `yaml:"allOf"` //nolint:tagliatelle // the name in OpenAPI
 	Properties map[string]restSchema `yaml:"properties"`
 }
 

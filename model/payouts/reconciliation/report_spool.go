@@ -96,7 +96,8 @@ func (s *reportSpool) addLine(line ReportLine) error {
 	}
 	s.count++
 	s.sums[line.Amount.Currency] += line.Amount.Amount
-	s.overflowed = s.overflowed || s.sums[line.Amount.Currency] < 0 // no amount is negative
+	// No amount is negative, so a sum is less than 0 once it has overflowed.
+	s.overflowed = s.overflowed || s.sums[line.Amount.Currency] < 0
 	if line.Account != "" { // a report imported before lines had accounts keeps its digest
 		fmt.Fprintf(s.hasher, "%q ", line.Account)
 	}
