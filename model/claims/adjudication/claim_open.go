@@ -8,7 +8,6 @@ import (
 	"unicode/utf8"
 
 	"github.com/google/uuid"
-	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
 	"parapet/model/claims/measured"
@@ -22,12 +21,6 @@ import (
 	"parapet/model/underwriting"
 	"parapet/model/wire"
 )
-
-// SourceEvent identifies an event by its source and the source's id.
-type SourceEvent struct {
-	Source string
-	ID     string
-}
 
 // ClaimRequest opens a claim. With an observation or a source event the trigger decides;
 // without either an operator decides.
@@ -237,7 +230,7 @@ func findOccurrence(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow
 		return lockOccurrence(ctx, tx, *row.OccurrenceID)
 	}
 	event := in.SourceEvent
-	if row, found, err := occurrence.FindStationDay(ctx, tx, p, event.Source, event.ID); err != nil {
+	if row, found, err := FindStationDay(ctx, tx, p, *event); err != nil {
 		return nil, none, err
 	} else if found {
 		return findRainOccurrence(ctx, tx, p, row.StationOfDay(), row.Day.UTC())
@@ -249,22 +242,6 @@ func findOccurrence(ctx context.Context, tx *store.Tx, p *underwriting.PolicyRow
 	return lockOccurrence(ctx, tx, id)
 }
 
-// FindAliasedOccurrence returns the occurrence that a source's id refers to for a policy.
-// An occurrence of the policy's peril takes precedence, then one in its partner's own
-// scope.
-func FindAliasedOccurrence(ctx context.Context, db bun.IDB, p *underwriting.PolicyRow, event SourceEvent) (uuid.UUID, error) {
-	alias := new(occurrence.AliasRow)
-	err := db.NewSelect().Model(alias).Where("source = ?", event.Source).Where("alias = ?", event.ID).
-		Where("scope in ('', ?)", p.Partner).OrderExpr("(kind = ?) desc, scope desc", trigger.Trigger{Kind: p.Kind}.Rules().Kind).Limit(1).Scan(ctx)
-	if store.IsNoRows(err) {
-		return uuid.Nil, occurrence.EventNotFound()
-	}
-	if err != nil {
-		return uuid.Nil, fmt.Errorf("read alias: %w", err)
-	}
-	return alias.OccurrenceID, nil
-}
-
 // findRainOccurrence returns the occurrence of the policy's definition that contains a
 // day at a station. Errors: trigger_not_met for another station, and for a day that no
 // occurrence contains.
@@ -274,7 +251,7 @@ func findRainOccurrence(ctx context.Context, tx *store.Tx, p *underwriting.Polic
 		e.Extra = map[string]any{"reason": string(trigger.OutsidePlace)}
 		return nil, trigger.Occurrence{}, e
 	}
-	row, recorded, err := at.FindOccurrenceOn(ctx, tx, p, day)
+	row, recorded, err := FindOccurrenceOn(ctx, tx, p, at, day)
 	if err != nil {
 		return nil, trigger.Occurrence{}, err
 	}

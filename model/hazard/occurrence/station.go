@@ -13,7 +13,6 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/store"
-	"parapet/model/underwriting"
 )
 
 // Station is a station in one scope, as one source reports it.
@@ -190,68 +189,5 @@ func ParseStationDay(id string) (station string, day time.Time, ok bool) {
 	return id[:cut], day, err == nil
 }
 
-// FindStationDay returns the report of a day at a station that a source's id names for a
-// policy: <station>/<day>, or the id under which a day at the policy's station was
-// recorded. A rehearsed report of the policy's partner takes precedence over a real one.
-// A source may record several days under one id: the latest that belongs to an occurrence
-// of the policy's definition takes precedence. found is false for other ids, and for a
-// policy that covers no station.
-func FindStationDay(ctx context.Context, db bun.IDB, p *underwriting.PolicyRow, source, id string) (row *ObservationRow, found bool, err error) {
-	if p.Station == nil {
-		return nil, false, nil
-	}
-	reports := func() *bun.SelectQuery {
-		row = new(ObservationRow)
-		return db.NewSelect().Model(row).Where("o.source = ?", source).Where("o.scope in ('', ?)", p.Partner).OrderExpr("o.scope desc").Limit(1)
-	}
-	name, day, named := ParseStationDay(id)
-	if named {
-		err = reports().Where("o.station = ?", name).Where("o.day = ?", day).Scan(ctx)
-	}
-	if !named || store.IsNoRows(err) {
-		err = reports().Where("o.station = ?", *p.Station).Where("o.source_event_id = ?", id).
-			OrderExpr("exists (?) desc, o.day desc", reportedOccurrences(db, p)).Scan(ctx)
-	}
-	if store.IsNoRows(err) {
-		return nil, false, nil
-	}
-	if err != nil {
-		return nil, false, fmt.Errorf("read station day: %w", err)
-	}
-	return row, true, nil
-}
-
-// reportedOccurrences selects the occurrences that contain the day of the report o.
-func reportedOccurrences(db bun.IDB, p *underwriting.PolicyRow) *bun.SelectQuery {
-	return standingOccurrences(db, nil, p).ColumnExpr("1").Where("oc.scope = o.scope").Where("oc.source = o.source").Where("oc.station = o.station").
-		Where("o.day::timestamp at time zone 'UTC' between oc.occurred_at and oc.last_at")
-}
-
-// standingOccurrences selects the occurrences of a policy's definition, except merged and
-// retracted ones.
-func standingOccurrences(db bun.IDB, into *OccurrenceRow, p *underwriting.PolicyRow) *bun.SelectQuery {
-	return db.NewSelect().Model(into).Where("oc.definition = ?", p.Cover.Trigger.Definition().String()).
-		Where("oc.merged_into is null").Where("oc.stage <> ?", trigger.Retracted)
-}
-
 // StationOfDay returns the station of a report of a day.
 func (r *ObservationRow) StationOfDay() Station { return Station{r.Scope, r.Source, *r.Station} }
-
-// FindOccurrenceOn returns the occurrence of a policy's definition that contains a day
-// at a station. For a day in no occurrence, because it was too dry, it returns an
-// unrecorded occurrence of that day; recorded is false then.
-func (s Station) FindOccurrenceOn(ctx context.Context, db bun.IDB, p *underwriting.PolicyRow, day time.Time) (row *OccurrenceRow, recorded bool, err error) {
-	row = new(OccurrenceRow)
-	err = standingOccurrences(db, row, p).Where("scope = ?", s.Scope).Where("source = ?", s.Source).Where("station = ?", s.Name).
-		Where("occurred_at <= ? and last_at >= ?", day, day).OrderExpr("id").Limit(1).Scan(ctx)
-	if err == nil {
-		return row, true, nil
-	}
-	if !store.IsNoRows(err) {
-		return nil, false, fmt.Errorf("read occurrence: %w", err)
-	}
-	return &OccurrenceRow{
-		ID: store.NewID(), Scope: s.Scope, Source: s.Source, SourceEventID: s.EventID(day), Kind: hazard.StationDay,
-		OccurredAt: day, LastAt: day, Stage: trigger.Preliminary, Station: new(s.Name), Definition: new(p.Cover.Trigger.Definition().String()),
-	}, false, nil
-}

@@ -22,7 +22,7 @@ import (
 // hypothetical one. Exactly one field is set.
 type OccurrenceRef struct {
 	ID          *string
-	SourceEvent *adjudication.SourceEvent // at a station the id names any day of the occurrence; see FindStationDay
+	SourceEvent *adjudication.SourceEvent // at a station the id names any day of the occurrence; see adjudication.FindStationDay
 	WhatIf      *WhatIf
 	Pointer     string // JSON pointer to it in the request; empty when its members are at the top level
 }
@@ -108,10 +108,10 @@ func (ref *OccurrenceRef) findOccurrence(ctx context.Context, db bun.IDB, p *und
 		return occurrence.LoadVisibleOccurrence(ctx, db, id, p.Partner)
 	}
 	event := *ref.SourceEvent
-	if report, found, err := occurrence.FindStationDay(ctx, db, p, event.Source, event.ID); err != nil {
+	if report, found, err := adjudication.FindStationDay(ctx, db, p, event); err != nil {
 		return nil, err
 	} else if found {
-		row, _, err := report.StationOfDay().FindOccurrenceOn(ctx, db, p, report.Day.UTC())
+		row, _, err := adjudication.FindOccurrenceOn(ctx, db, p, report.StationOfDay(), report.Day.UTC())
 		return row, err
 	}
 	id, err := adjudication.FindAliasedOccurrence(ctx, db, p, event)
