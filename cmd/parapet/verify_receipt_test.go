@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -101,7 +102,7 @@ func TestVerifyReceiptOfAnUnknownTrigger(t *testing.T) {
 	var payload receipt.ClaimPayload
 	require.NoError(t, json.Unmarshal(signed.Payload, &payload))
 	determination := payload.Parts[0].Determination
-	determination.Hashed = bytes.Replace(determination.Hashed, []byte(`"trigger_version":1`), []byte(`"trigger_version":99`), 1)
+	determination.Hashed = bytes.Replace(determination.Hashed, fmt.Appendf(nil, `"trigger_version":%d`, receipt.TriggerVersion), []byte(`"trigger_version":99`), 1)
 	determination.ReceiptHash = receipt.Digest(determination.Hashed)
 	later, err := modeltest.ReceiptKeys().Sign(payload)
 	require.NoError(t, err)

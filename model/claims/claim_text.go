@@ -82,7 +82,7 @@ func WaitingSentence(missing []string, until time.Time) string {
 }
 
 // DecisionSentence says how a claim was decided and why.
-func DecisionSentence(row *ClaimRow, facts trigger.Occurrence) string {
+func DecisionSentence(p *underwriting.PolicyRow, row *ClaimRow, facts trigger.Occurrence) string {
 	switch row.Status {
 	case ClaimApproved:
 		return fmt.Sprintf("The claim was approved: %s is owed.", money.New(*row.Amount, row.Currency))
@@ -92,7 +92,11 @@ func DecisionSentence(row *ClaimRow, facts trigger.Occurrence) string {
 		}
 		return "The claim waits: " + reasonPhrases[ReasonCode(row.ReasonCodes[0])] + "."
 	case ClaimDeclined:
-		return "The claim was declined: " + reasonPhrases[ReasonCode(row.ReasonCodes[len(row.ReasonCodes)-1])] + "."
+		reason := ReasonCode(row.ReasonCodes[len(row.ReasonCodes)-1])
+		if reason == ReasonOutsidePlace && p.Cover.IsOtherBasin(facts) {
+			return "The claim was declined: " + otherBasinClause(p.Cover.StormBasin(), facts.Storm) + "."
+		}
+		return "The claim was declined: " + reasonPhrases[reason] + "."
 	case ClaimOpened, ClaimWithdrawn, ClaimClosed:
 	}
 	return "The claim is " + string(row.Status) + "."

@@ -9,6 +9,7 @@ import (
 	"github.com/shopspring/decimal"
 	"github.com/uptrace/bun"
 
+	"parapet/model/hazard"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
@@ -120,6 +121,8 @@ func tooDeep(p *underwriting.PolicyRow, facts trigger.Occurrence) bool {
 // OutsidePlaceClause explains how an occurrence is outside the insured place.
 func OutsidePlaceClause(p *underwriting.PolicyRow, facts trigger.Occurrence, d trigger.Determination) string {
 	switch {
+	case p.Cover.IsOtherBasin(facts):
+		return otherBasinClause(p.Cover.StormBasin(), facts.Storm)
 	case d.OutsideKM != nil && d.RadiusKM != nil:
 		return fmt.Sprintf("it happened %.2f km outside the insured circle of %g km", *d.OutsideKM, *d.RadiusKM)
 	case d.OutsideKM != nil:
@@ -129,6 +132,16 @@ func OutsidePlaceClause(p *underwriting.PolicyRow, facts trigger.Occurrence, d t
 	default:
 		return "nothing that the policy covers was measured at the insured place"
 	}
+}
+
+// otherBasinClause explains why a storm is not of the basin that the policy covers.
+func otherBasinClause(covered *hazard.Basin, storm *hazard.Storm) string {
+	if code := hazard.BasinCode(storm.ID); code != "" {
+		return fmt.Sprintf("the storm %s is of the basin %s; the policy covers storms of the basin %s, %s", storm.ID, code, covered.Code, covered.Name)
+	}
+	first := storm.FirstFix().Where
+	return fmt.Sprintf("the storm began in another basin, at latitude %g and longitude %g; the policy covers storms of the basin %s, %s",
+		first.Latitude, first.Longitude, covered.Code, covered.Name)
 }
 
 // ReasonClause explains why the trigger is not met, as the rest of a sentence.

@@ -179,8 +179,8 @@ func (p *editionParser) readRows(r io.Reader) {
 		for _, s := range e.storms {
 			p.checkYear(s.Line, s.Fixes[0].At)
 			e.Rows += len(s.Fixes)
-			if !strings.HasPrefix(s.ID, "AL") {
-				p.fault(s.Line, "storm %s is not of the Atlantic (AL), the only basin with prices", s.ID)
+			if !e.Basin.HasStorm(&s) {
+				p.fault(s.Line, "storm %s is not of the Atlantic (%s), the only basin with prices", s.ID, e.Basin.Code)
 			}
 		}
 	case StationDaySet:

@@ -103,6 +103,37 @@ func TestClaimReceiptCarriesTheHashOfTheChain(t *testing.T) {
 	}
 }
 
+// A storm without an ATCF id is declined when an earlier fix, in another basin, is reported:
+// the receipt has the id and all fixes, so that anyone can see why.
+func TestReceiptOfAStormOfAnotherBasin(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	b.AdvanceClock(modeltest.Day)
+	first := modeltest.Fix("storm-x", b.Now().Add(-6*time.Hour), hazard.Point{Latitude: 12, Longitude: -95}, "40")
+	over := modeltest.Fix("storm-x", b.Now(), modeltest.Miami, "140")
+	early := over
+	early.Stage = trigger.Preliminary
+	b.Observe(early)
+	b.RunJobs()
+	b.Observe(first, over)
+	b.AdvanceClock(modeltest.Day)
+	b.Sweep()
+	b.RunJobs()
+	p, _ := readReceipt(t, b, b.OnlyClaim(policy).ID, nil)
+	part := p.Parts[0]
+	require.True(t, part.Computable)
+	require.Equal(t, "declined", part.Outcome)
+	require.Equal(t, []string{"outside_place"}, part.ReasonCodes)
+	hashed, err := receipt.ParseHashed(part.Determination.Hashed)
+	require.NoError(t, err)
+	require.Equal(t, receipt.TriggerVersion, hashed.TriggerVersion)
+	facts, err := receipt.ParseFacts(p.Readings[0].Facts)
+	require.NoError(t, err)
+	require.Equal(t, "storm-x", facts.SourceEventID)
+	require.Equal(t, *first.Location, facts.Storm.Fixes[0].Location)
+}
+
 func TestGrowingClaimHasAReceiptForEachPart(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -266,7 +266,7 @@ func (adj *adjudication) waitsUntil(p *underwriting.PolicyRow, d trigger.Determi
 func (adj *adjudication) decisionSentence(p *underwriting.PolicyRow, row *claims.ClaimRow) string {
 	m := adj.results[p.ID]
 	if m == nil || m.State != string(receipt.MeasuredWaiting) || !awaitsSource(row) {
-		return claims.DecisionSentence(row, adj.facts)
+		return claims.DecisionSentence(p, row, adj.facts)
 	}
 	var missing []string
 	for _, s := range p.Cover.Measurement.Sources {

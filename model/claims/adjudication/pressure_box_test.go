@@ -21,7 +21,7 @@ var jamaica = modeltest.Context{"box": map[string]float64{"west": -78.4, "south"
 // melissaFix is a fix of Melissa of 2025 with its central pressure in millibar, at so many
 // hours before now.
 func melissaFix(b *modeltest.Bundle, hours float64, latitude, longitude float64, pressure string) wire.ObservationInput {
-	fix := modeltest.Fix("AL13", b.Now().Add(-time.Duration(hours*float64(time.Hour))), hazard.Point{Latitude: latitude, Longitude: longitude}, "160")
+	fix := modeltest.Fix("AL132025", b.Now().Add(-time.Duration(hours*float64(time.Hour))), hazard.Point{Latitude: latitude, Longitude: longitude}, "160")
 	fix.Measures["pressure"] = wire.Measure{Value: pressure, Unit: "hPa"}
 	return fix
 }

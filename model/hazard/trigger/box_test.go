@@ -21,9 +21,10 @@ func boxCover(west, south, east, north float64) Cover {
 }
 
 // fixesAt returns the fixes of a storm every six hours from the start of 2026, each with a
-// central pressure, 0 for an unknown one.
+// central pressure, 0 for an unknown one. Its id makes it a storm of the Atlantic
+// wherever it is.
 func fixesAt(points []hazard.Point, pressures ...int64) hazard.Storm {
-	storm := hazard.Storm{ID: "x"}
+	storm := hazard.Storm{ID: "AL012026"}
 	for i, p := range points {
 		fix := hazard.Fix{At: utcDate(2026, 1, 1).Add(time.Duration(6*i) * time.Hour), Where: p}
 		if pressures[i] > 0 {

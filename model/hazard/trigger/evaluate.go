@@ -16,9 +16,15 @@ import (
 //
 // Of several moments at which a storm could pay, the one with the highest factor
 // counts, then the strongest index, then the earliest. Payable moments take precedence
-// over those in the waiting period, and these over moments outside of the cover.
+// over those in the waiting period, and these over moments outside of the cover. Of a storm
+// of another basin nothing is measured.
 func Evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence) Determination {
-	e := newEvaluation(c, p, payableFrom, o)
+	return evaluate(c, p, payableFrom, o, !c.IsOtherBasin(o))
+}
+
+// evaluate is Evaluate, and measures storms of every basin or none.
+func evaluate(c Cover, p Period, payableFrom time.Time, o Occurrence, measuresStorm bool) Determination {
+	e := newEvaluation(c, p, payableFrom, o, measuresStorm)
 	d := e.buildDetermination()
 	d.Stage = o.Stage
 	if o.AtStation != nil && c.Trigger.IsAtStation() && c.Place.Kind == AtStation {
@@ -35,13 +41,16 @@ func (o StationOccurrence) completeDetermination(e evaluation, d Determination) 
 	return d
 }
 
-func newEvaluation(c Cover, p Period, payableFrom time.Time, o Occurrence) evaluation {
+func newEvaluation(c Cover, p Period, payableFrom time.Time, o Occurrence, measuresStorm bool) evaluation {
 	e := evaluation{cover: c, period: p, payableFrom: payableFrom, closest: math.Inf(1)}
 	switch form := c.Trigger.Form(); {
 	case o.Quake != nil && form == hazard.QuakeForm && c.Place.Kind != AtStation:
 		e.evaluateQuake(*o.Quake)
 	case o.Storm != nil && form == hazard.TrackForm && c.Place.Kind != AtStation:
-		if e.evaluateStorm(*o.Storm); !e.hasBest {
+		if measuresStorm {
+			e.evaluateStorm(*o.Storm)
+		}
+		if !e.hasBest {
 			if e.approach(*o.Storm); c.Place.Kind == InBox {
 				e.outside = e.outsideBox(o.Storm)
 			}

@@ -145,7 +145,16 @@ func (c Cover) Names(source string) bool {
 // source that the terms do not name meets no trigger; its index and distance are kept for
 // comparison.
 func EvaluateReport(c Cover, p Period, payableFrom time.Time, o Occurrence) Determination {
-	d := Evaluate(c, p, payableFrom, o)
+	return c.refuseUnnamed(o, Evaluate(c, p, payableFrom, o))
+}
+
+// EvaluateReportOfAnyBasin is EvaluateReport without the rule of basins: determinations
+// before it were made so.
+func EvaluateReportOfAnyBasin(c Cover, p Period, payableFrom time.Time, o Occurrence) Determination {
+	return c.refuseUnnamed(o, evaluate(c, p, payableFrom, o, true))
+}
+
+func (c Cover) refuseUnnamed(o Occurrence, d Determination) Determination {
 	if !c.Names(o.Source) {
 		d.Met, d.Reason, d.Factor, d.Amount = false, SourceNotNamed, decimal.Zero, 0
 	}

@@ -70,7 +70,8 @@ func (c Cover) QuakeReaches() func(hazard.Quake) []Reach {
 	}
 }
 
-// StormShare returns only the factor of Evaluate's determination of a storm.
+// StormShare returns only the factor of Evaluate's determination of a storm of the cover's
+// basin: histories have no others.
 func StormShare(c *Cover, p Period, payableFrom time.Time, storm hazard.Storm) decimal.Decimal {
 	e := evaluation{cover: *c, period: p, payableFrom: payableFrom}
 	if e.evaluateStorm(storm); e.hasBest && e.best.timing == ThresholdMet && e.best.isMet() {

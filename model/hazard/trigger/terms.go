@@ -173,7 +173,8 @@ const (
 	ThresholdNotMet Reason = "threshold_not_met"
 	// OutsidePeriod: it touched the place before or after the cover.
 	OutsidePeriod Reason = "outside_period"
-	// OutsidePlace: it was too far away, too deep, or without a measurement.
+	// OutsidePlace: it was too far away, too deep, a storm of another basin, or without a
+	// measurement.
 	OutsidePlace Reason = "outside_place"
 	// WaitingPeriod: it touched the place in the waiting period, which never pays.
 	WaitingPeriod Reason = "waiting_period"

@@ -43,6 +43,16 @@ func validateWindstorm(t Trigger) error {
 	}
 }
 
+// StormBasin returns the basin whose storms the cover pays for. Terms do not name it: only
+// the Atlantic has prices. A second basin is chosen here.
+func (Cover) StormBasin() *hazard.Basin { return hazard.Atlantic() }
+
+// IsOtherBasin reports whether the occurrence is a storm of a basin that the cover does not
+// pay for.
+func (c Cover) IsOtherBasin(o Occurrence) bool {
+	return o.Storm != nil && c.Trigger.Form() == hazard.TrackForm && !c.StormBasin().HasStorm(o.Storm)
+}
+
 // FixValue returns the value of the trigger's index at a position of a storm; nil if it is
 // unknown.
 func (t *Trigger) FixValue(fix *hazard.Fix) *decimal.Decimal {

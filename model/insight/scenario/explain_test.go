@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
 	"parapet/model/insight/scenario"
 	"parapet/model/kernel/actor"
@@ -110,6 +111,29 @@ func TestExplanationOfUnmetTrigger(t *testing.T) {
 	}
 	cyclone := scenario.OccurrenceRef{WhatIf: &scenario.WhatIf{Storm: &scenario.WhatIfStorm{Fixes: []scenario.WhatIfFix{{Location: modeltest.Epicentre, WindKN: new("140")}}}}}
 	require.Equal(t, []string{"outside_place"}, modeltest.ExplainPolicy(t, b, policy, cyclone).Reasons, "another peril")
+}
+
+// A supposed storm has no ATCF id: where it begins says whether it is of the policy's basin.
+func TestSupposedStormBelongsToTheBasinOfItsFirstFix(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("cyclone-circle", nil)
+	over := scenario.WhatIfFix{Location: modeltest.Miami, WindKN: new("140")}
+	for begins, pays := range map[hazard.Point]bool{modeltest.Miami: true, {Latitude: 15, Longitude: -75}: true, {Latitude: 12, Longitude: -95}: false} {
+		fixes := []scenario.WhatIfFix{over}
+		if begins != modeltest.Miami {
+			fixes = []scenario.WhatIfFix{{Location: begins, WindKN: new("40")}, over}
+		}
+		what := scenario.WhatIf{Storm: &scenario.WhatIfStorm{Fixes: fixes}}
+		e := modeltest.ExplainPolicy(t, b, policy, scenario.OccurrenceRef{WhatIf: &what})
+		require.Equal(t, pays, e.Pays, begins)
+		_, touched := listAllExposed(t, b, b.Acme, scenario.ExposureRequest{Occurrence: what}, 2)
+		require.Equal(t, pays, len(touched) == 1, begins)
+		if !pays {
+			require.Equal(t, []string{"outside_place"}, e.Reasons)
+			require.Contains(t, e.Sentences[1], "The storm began in another basin, at latitude 12 and longitude -95;")
+		}
+	}
 }
 
 func TestExplanationRespectsLimitAndReportingWindow(t *testing.T) {

@@ -11,14 +11,15 @@ import (
 )
 
 // TriggerVersion is the version of the trigger function that determinations have now.
-const TriggerVersion = 1
+const TriggerVersion = 2
 
 // evaluateFunc computes what a cover owes for an occurrence.
 type evaluateFunc func(trigger.Cover, trigger.Period, time.Time, trigger.Occurrence) trigger.Determination
 
 // triggerVersions are the trigger functions by version. A version is added only when the
-// results of the function change; the one before is then copied here.
-var triggerVersions = map[int]evaluateFunc{1: trigger.EvaluateReport}
+// results of the function change; the one before stays. Version 2 pays only for storms of
+// the cover's basin.
+var triggerVersions = map[int]evaluateFunc{1: trigger.EvaluateReportOfAnyBasin, 2: trigger.EvaluateReport}
 
 // priceFunc computes a price and the figures of its basis from the basis' sums.
 type priceFunc func(c trigger.Cover, b pricing.Basis, asOf time.Time) (pricing.Price, pricing.Basis, error)
