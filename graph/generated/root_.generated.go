@@ -12488,7 +12488,7 @@ enum ReasonCode {
   THRESHOLD_NOT_MET
   "It happened outside the period of cover."
   OUTSIDE_PERIOD
-  "It happened outside the insured place."
+  "It happened outside the insured place, or the storm is of another basin."
   OUTSIDE_PLACE
   "It happened in the waiting period."
   WAITING_PERIOD
@@ -14736,7 +14736,7 @@ input WhatIfEarthquakeInput {
 
 "A storm's track."
 input WhatIfStormInput {
-  "Up to 200 positions."
+  "Up to 200 positions. The basin of the storm is that of the earliest one."
   fixes: [WhatIfFixInput!]!
 }
 
