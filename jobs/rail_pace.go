@@ -7,8 +7,8 @@ import (
 	"time"
 )
 
-// railPace keeps the orders to a rail below a number in any second: orders above it stay
-// in the queue and are not failures. It is safe for concurrent use; nil has no limit.
+// railPace keeps the orders that are taken for a rail below a number in any second: orders
+// above it stay in the queue and are not failures. It is safe for concurrent use; nil has no limit.
 type railPace struct {
 	perSecond int
 	now       func() time.Time
@@ -37,7 +37,7 @@ const maxPaceWait = 10 * time.Second
 // acquire takes up to most orders and waits for the first of them; ok is false when that
 // takes too long or ctx ends. Several orders wait until a quarter of a second's are
 // possible, so that calls of groups do not shrink to one order.
-func (p *railPace) acquire(ctx context.Context, most int) (taken int, ok bool) {
+func (p *railPace) acquire(ctx context.Context, most int) (taken takenOrders, ok bool) {
 	taken, _, ok = p.acquireInTurn(ctx, most, func(context.Context) (func(), error) { return func() {}, nil })
 	return taken, ok
 }
@@ -45,31 +45,31 @@ func (p *railPace) acquire(ctx context.Context, most int) (taken int, ok bool) {
 // acquireInTurn is acquire within a turn that enter gives and leave ends. It holds no turn
 // while it waits for the pace, and no orders while it waits for a turn: orders that several
 // jobs had taken before would be sent at the same moment. ok is false also when enter fails.
-func (p *railPace) acquireInTurn(ctx context.Context, most int, enter func(context.Context) (leave func(), err error)) (taken int, leave func(), ok bool) {
+func (p *railPace) acquireInTurn(ctx context.Context, most int, enter func(context.Context) (leave func(), err error)) (taken takenOrders, leave func(), ok bool) {
 	ctx, cancel := context.WithTimeout(ctx, maxPaceWait)
 	defer cancel()
 	for {
 		leave, err := enter(ctx)
 		if err != nil {
-			return 0, nil, false
+			return takenOrders{}, nil, false
 		}
 		taken, wait := p.take(most)
-		if taken > 0 {
+		if taken.orders > 0 {
 			return taken, leave, true
 		}
 		leave()
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
-			return 0, nil, false
+			return takenOrders{}, nil, false
 		}
 	}
 }
 
 // take takes up to most orders, or returns how long to wait.
-func (p *railPace) take(most int) (taken int, wait time.Duration) {
+func (p *railPace) take(most int) (taken takenOrders, wait time.Duration) {
 	if p == nil {
-		return most, 0
+		return takenOrders{orders: most}, 0
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -88,23 +88,25 @@ func (p *railPace) take(most int) (taken int, wait time.Duration) {
 		wait = time.Second - now.Sub(t.at)
 	}
 	if wait > 0 {
-		return 0, wait
+		return takenOrders{}, wait
 	}
-	taken = min(most, free)
-	p.recent = append(p.recent, takenOrders{now, taken})
+	taken = takenOrders{now, min(most, free)}
+	p.recent = append(p.recent, taken)
 	return taken, 0
 }
 
-// giveBack returns orders that were taken and not sent.
-func (p *railPace) giveBack(unused int) {
+// giveBack returns some of the orders that were taken together and not sent.
+func (p *railPace) giveBack(taken takenOrders, unused int) {
 	if p == nil {
 		return
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	for i := len(p.recent) - 1; i >= 0; i-- {
-		returned := min(unused, p.recent[i].orders)
-		p.recent[i].orders -= returned
-		unused -= returned
+	for i, t := range p.recent {
+		if t.at.Equal(taken.at) {
+			returned := min(unused, t.orders)
+			p.recent[i].orders -= returned
+			unused -= returned
+		}
 	}
 }

@@ -33,7 +33,7 @@ func TestRailPaceLimitsOrdersPerSecond(t *testing.T) {
 							return
 						}
 						mu.Lock()
-						sent = append(sent, takenOrders{time.Now(), taken})
+						sent = append(sent, taken)
 						mu.Unlock()
 					}
 				})
@@ -61,7 +61,7 @@ func TestRailPaceReturnsWhatWasNotSentAndEndsWaits(t *testing.T) {
 		pace := newRailPace(1, time.Now)
 		taken, ok := pace.acquire(t.Context(), 1)
 		require.True(t, ok)
-		pace.giveBack(taken)
+		pace.giveBack(taken, 1)
 		began := time.Now()
 		_, ok = pace.acquire(t.Context(), 1)
 		require.True(t, ok)
@@ -72,7 +72,31 @@ func TestRailPaceReturnsWhatWasNotSentAndEndsWaits(t *testing.T) {
 		require.False(t, ok)
 		var none *railPace
 		taken, ok = none.acquire(ctx, 7)
-		require.Equal(t, []any{7, true}, []any{taken, ok})
+		require.Equal(t, []any{7, true}, []any{taken.orders, ok})
+	})
+}
+
+// Orders of others that were sent stay counted, also when those that were given back were
+// taken earlier.
+func TestRailPaceReturnsOnlyOrdersThatWereTakenTogether(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		pace := newRailPace(100, time.Now)
+		take := func(most int) takenOrders {
+			taken, ok := pace.acquire(t.Context(), most)
+			require.True(t, ok)
+			return taken
+		}
+		first := take(50)
+		<-time.After(900 * time.Millisecond)
+		second := take(50)
+		pace.giveBack(second, 50)
+		<-time.After(100 * time.Millisecond)
+		require.Equal(t, 100, take(1000).orders, "the first were counted for a second")
+		<-time.After(time.Second)
+		take(50)
+		pace.giveBack(first, 50)
+		require.Equal(t, 50, take(1000).orders, "too late")
 	})
 }
 

@@ -56,12 +56,12 @@ func (w *releasePayout) beginGroup(ctx context.Context, to rail.GroupRail, size 
 		return group, intended, river.JobSnooze(0)
 	}
 	defer leave()
-	defer func() { w.pace.giveBack(allowed - len(group.Orders)) }()
+	defer func() { w.pace.giveBack(allowed, allowed.orders-len(group.Orders)) }()
 	if !w.hasTimeForGroup(ctx) {
 		return group, intended, river.JobSnooze(0)
 	}
 	intended = w.readClock()
-	group, err = w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), allowed)
+	group, err = w.service.Releases.BeginReleaseGroup(ctx, IdentityOf(to), allowed.orders)
 	return group, intended, err
 }
 

@@ -99,7 +99,8 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[payouts.Release
 	if !ok {
 		return river.JobSnooze(0)
 	}
-	defer func() { w.pace.giveBack(taken) }()
+	unused := taken.orders
+	defer func() { w.pace.giveBack(taken, unused) }()
 	w.advanceOthers(ctx, job.Args.Partner)
 	intended := w.readClock() // before the lease begins, hence never later than it
 	order, wait, err := w.service.Releases.BeginRelease(ctx, IdentityOf(w.rail), job.Args.Partner, job.Args.ID)
@@ -112,7 +113,7 @@ func (w *releasePayout) Work(ctx context.Context, job *river.Job[payouts.Release
 		return nil
 	}
 	w.reachStep(stepLeased)
-	taken = 0 // it is used
+	unused = 0
 	answer := w.callRail(ctx, order, intended.Add(order.Lease))
 	w.reachStep(stepAnswered)
 	ended, err := recordAnswer(ctx, w.service, w.log, w.rail, order, answer)
