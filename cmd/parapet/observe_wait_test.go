@@ -51,13 +51,30 @@ func TestObserveWaitsForReadingsThatWereRecordedBefore(t *testing.T) {
 	b.Observe(reading)
 	results, err := b.Service.Occurrences.RecordObservations(t.Context(), b.Source, []wire.ObservationInput{reading}, false)
 	require.NoError(t, err)
-	require.EqualValues(t, occurrence.ResultUnchanged, results[0].Result)
+	require.Equal(t, occurrence.ResultUnchanged, results[0].Result)
 	b.AdvanceClock(time.Hour)
 	out := new(notifyingWriter)
 	out.wrote = func() { out.wrote = nil; b.RunJobs() }
 	require.NoError(t, waitForDecisions(t.Context(), b.Service.Progress, b.Now(), []string{*results[0].ID}, out))
 	require.Contains(t, out.String(), "events decided 0 of 1")
 	require.Contains(t, out.String(), "events decided 1 of 1, policies decided 1 of 1, claims 1")
+}
+
+// A day at a station belongs to no single occurrence.
+func TestObserveWaitsForDaysThatWereRecordedBefore(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	policy := b.QuoteAndBind("rain-excess", modeltest.Context{"days": 3})
+	b.AdvanceClock(60 * 24 * time.Hour)
+	days := modeltest.RainSpell(policy, modeltest.FirstWholeDay(policy.EffectiveAt), "60", "50", "40")
+	b.Observe(days...)
+	results, err := b.Service.Occurrences.RecordObservations(t.Context(), b.Source, days[1:2], false)
+	require.NoError(t, err)
+	b.RunJobs()
+	b.AdvanceClock(time.Hour)
+	var out strings.Builder
+	require.NoError(t, waitForDecisions(t.Context(), b.Service.Progress, b.Now(), []string{*results[0].ID}, &out))
+	require.Contains(t, out.String(), "claims 1")
 }
 
 // notifyingWriter calls wrote after a write.

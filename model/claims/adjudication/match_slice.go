@@ -249,7 +249,9 @@ func halveSlice(ctx context.Context, tx *store.Tx, slice *matching.SliceRow) err
 	slice.Policies = slice.Policies[:half]
 	slice.Attempts, slice.DueAt = UndecidableAfter-1, tx.Clock
 	second.Attempts, second.DueAt = slice.Attempts, slice.DueAt
-	if err := matching.Lock(ctx, tx, []*matching.Row{{OccurrenceID: slice.OccurrenceID, Version: slice.Version, StartedAt: tx.Clock}}); err != nil {
+	row := &matching.Row{OccurrenceID: slice.OccurrenceID, Version: slice.Version, StartedAt: tx.Clock}
+	row.Expect("", tx.Clock)
+	if err := matching.Lock(ctx, tx, []*matching.Row{row}); err != nil {
 		return err
 	}
 	last, err := matching.LastSliceNumber(ctx, tx, slice.OccurrenceID, slice.Version)

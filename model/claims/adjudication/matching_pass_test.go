@@ -184,6 +184,25 @@ func TestRepeatedPassReopensTheMatchingOnlyForWhatIsLeft(t *testing.T) {
 	require.NotNil(t, completedAt())
 }
 
+// Another job inserts the matching while the first pass waits for its lock.
+func TestFirstPassThatWaitedIsNotLeft(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	bindMany(b, "quake-circle", 1)
+	b.Observe(modeltest.Quake("us1", b.Now(), modeltest.Epicentre, "6.4"))
+	hold := modeltest.BeginOutsideTx(t, b)
+	hold.Run("insert into matchings (occurrence_id, version, candidates, started_at, pass_after, pass_due_at) select id, version, 0, business_now(), '', business_now() from occurrences")
+	ended := make(chan error, 1)
+	job := b.LastJob().(occurrence.EvaluateOccurrences)
+	go func() { ended <- b.Service.Adjudication.Evaluate(t.Context(), job) }()
+	awaitLock(t, b, "transactionid")
+	require.NoError(t, hold.Commit(t.Context()))
+	require.NoError(t, <-ended)
+	require.False(t, matchingLeft(t, b))
+	requireCounts(t, progressFor(t, b, b.Operator, "us1"), progress.Complete, 1, 1, 1)
+	b.RunJobs()
+}
+
 // A revision is matched while the first pass of the version before waits for a lock.
 func TestSupersededPassWritesNoSlices(t *testing.T) {
 	t.Parallel()

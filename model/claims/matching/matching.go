@@ -32,12 +32,14 @@ type Row struct {
 	PassDueAt    *time.Time // when that job counts as lost
 }
 
-// Lock inserts or locks matchings in the order of their ids, and writes the passes that
-// are left, if any. That the first pass is left counts only for a matching that it inserts.
+// Lock inserts or locks matchings in the order of their ids, and writes which pass is left.
+// A row without a pass is of a first pass: that pass is not left any more, and a second one
+// that was left stays. A row that expects the first pass is of any other job: it changes no
+// matching that exists.
 func Lock(ctx context.Context, tx *store.Tx, rows []*Row) error {
 	slices.SortFunc(rows, func(a, b *Row) int { return bytes.Compare(a.OccurrenceID[:], b.OccurrenceID[:]) })
-	_, err := tx.NewInsert().Model(&rows).On("conflict (occurrence_id, version) do update").Set("pass_after = coalesce(nullif(excluded.pass_after, ''), ma.pass_after)").
-		Set("pass_due_at = case when excluded.pass_after <> '' then excluded.pass_due_at else ma.pass_due_at end").
+	_, err := tx.NewInsert().Model(&rows).On("conflict (occurrence_id, version) do update").Set("pass_after = case when excluded.pass_after is null then nullif(ma.pass_after, '') when excluded.pass_after = '' then ma.pass_after else excluded.pass_after end").
+		Set("pass_due_at = case when excluded.pass_after is null and ma.pass_after = '' then null when excluded.pass_after <> '' then excluded.pass_due_at else ma.pass_due_at end").
 		Set("completed_at = case when coalesce(excluded.pass_after, '') = '' then ma.completed_at end").Returning("null").Exec(ctx)
 	if err != nil {
 		return fmt.Errorf("lock matchings: %w", err)

@@ -21,7 +21,7 @@ type Status string
 const (
 	Waiting  Status = "waiting"  // its candidates are not known yet
 	Deciding Status = "deciding" // candidates are left, or more may be found
-	Complete Status = "complete" // every candidate was decided
+	Complete Status = "complete" // every candidate was decided, and no pass is left
 )
 
 // MaxLines is how many lines the progress of an occurrence shows. The totals count
