@@ -2,8 +2,8 @@ package graph
 
 import "github.com/vektah/gqlparser/v2/ast"
 
-// conditions are the variables that @include and @skip take in an operation and its
-// fragments, by name.
+// conditions are the variables that directives such as @include and @skip take as "if" in an
+// operation and its fragments, by name.
 type conditions struct {
 	variables map[string]bool
 	spread    map[string]bool // fragments that were read

@@ -14,6 +14,7 @@ import (
 	"parapet/model"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/seal"
+	"parapet/model/kernel/store"
 	"parapet/model/operations"
 	"parapet/model/payouts/controls"
 )
@@ -22,11 +23,11 @@ const restoreHelp = `A database that was restored from a backup has forgotten pa
 
 RUNBOOK.md, "Restore from a backup", has every step.`
 
-// restoreVerbs maps the steps of a restore to their operation and to the advice on the
-// next step.
 // afterBegin is what to do after a restore was begun.
 const afterBegin = "Start the workers, which apply the rail's reports; clarify every unknown payment; then run parapet restore finish"
 
+// restoreVerbs maps the steps of a restore to their operation and to the advice on the
+// next step.
 var restoreVerbs = map[string]struct {
 	run  func(*operations.Service, context.Context, actor.Actor, operations.RestoreRequest) (*controls.Restore, error)
 	next string
@@ -126,7 +127,7 @@ func printRestoreStatus(ctx context.Context, service *model.Service, out io.Writ
 func readRestoreSigns(ctx context.Context, service *model.Service) (signs, next string, err error) {
 	open, err := controls.LoadOpenRestore(ctx, service.DB)
 	if err != nil {
-		return "", "", err
+		return "", "", store.TranslateError(err)
 	}
 	if open != nil && open.BegunAt != nil {
 		return fmt.Sprintf("%s The restore was begun at %s.", open.Evidence, open.BegunAt.Format(time.RFC3339)), afterBegin + ".", nil

@@ -55,6 +55,10 @@ func (s *Storm) FirstFix() Fix {
 	return slices.MinFunc(s.Fixes, func(a, b Fix) int { return a.At.Compare(b.At) })
 }
 
+// atcfBasins are the basins of ATCF ids: Atlantic, eastern, central and western Pacific,
+// Indian Ocean, southern hemisphere, and the two codes of the South Atlantic.
+var atcfBasins = []string{"AL", "EP", "CP", "WP", "IO", "SH", "SL", "LS"}
+
 // BasinCode returns the letters of the basin in a storm's ATCF id in capitals, and "" for
 // any other id: EP of ep092027. A hyphen and what follows it are no part of the ATCF id:
 // replays of a past storm add them. ATCF is the Automated Tropical Cyclone Forecasting
@@ -62,7 +66,7 @@ func (s *Storm) FirstFix() Fix {
 // Cyclone Forecasting System (Version 3.2)", Bull. Amer. Meteor. Soc. 81 (2000).
 func BasinCode(id string) string {
 	id, _, _ = strings.Cut(id, "-")
-	if id = strings.ToUpper(id); !isStormID(id) {
+	if id = strings.ToUpper(id); !isStormID(id) || !slices.Contains(atcfBasins, id[:2]) {
 		return ""
 	}
 	return id[:2]

@@ -111,7 +111,7 @@ func (e *measuredEvent) selectReport(p *underwriting.PolicyRow, own string) (str
 		if report == nil {
 			continue
 		}
-		if all := report.Row.FactsWithRetracted; retracted == nil && all != nil && trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, *all).Met {
+		if all := report.Row.FactsWithRetracted; retracted == nil && all != nil && trigger.EvaluateReportOfAnyBasin(p.Cover, p.CoverPeriod(), p.PayableFrom, *all).Met {
 			retracted = report.Row
 		}
 		if !report.Facts.IsMeasured() {

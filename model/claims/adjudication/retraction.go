@@ -31,7 +31,7 @@ func (adj *adjudication) lostReport(p *underwriting.PolicyRow, d trigger.Determi
 	case all == nil:
 		return nil
 	default:
-		before := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, claims.WithoutPaidDays(adj.occurrence, *all, adj.paidDays[p.ID]))
+		before := trigger.EvaluateReportOfAnyBasin(p.Cover, p.CoverPeriod(), p.PayableFrom, claims.WithoutPaidDays(adj.occurrence, *all, adj.paidDays[p.ID]))
 		if before.Met && before.Amount > d.Amount {
 			return reported
 		}

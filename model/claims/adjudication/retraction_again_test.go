@@ -51,6 +51,18 @@ func TestSecondRetractionHoldsAgain(t *testing.T) {
 	require.Equal(t, "payout_method_missing", blocked(), "nothing more can be retracted")
 }
 
+// Version 1 of the trigger paid for storms of any basin. What it approved is held when its
+// readings are retracted.
+func TestRetractionHoldsTheClaimOfAStormOfAnotherBasin(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	policy, _, strong := observeGrowingStorm(b)
+	claim := b.OnlyClaim(policy)
+	modeltest.ExecSQL(t, b, "update occurrences set source_event_id = 'EP012027'")
+	retractFix(b, strong, 1)
+	require.Equal(t, "compliance_hold", *modeltest.OnlyPayout(t, b, claim).BlockedReason)
+}
+
 // An operator lifts the hold of two retractions.
 func TestHoldOfTwoRetractionsIsLiftedOnce(t *testing.T) {
 	t.Parallel()

@@ -43,7 +43,7 @@ func TestCoverPaysForStormsOfItsBasin(t *testing.T) {
 		"Central Pacific":                    {"CP012026", inCaribbean, false},
 		"Western Pacific":                    {"WP992026", inCaribbean, false},
 		"Southern Hemisphere":                {"SH012026", inCaribbean, false},
-		"unknown letters":                    {"XX012026", inCaribbean, false},
+		"unknown letters":                    {"XX012026", inCaribbean, true},
 		"no id":                              {"", inCaribbean, true},
 		"no id, begins in the Pacific":       {"", inPacific, false},
 		"another id":                         {"storm-x", inCaribbean, true},

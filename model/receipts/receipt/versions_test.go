@@ -63,3 +63,19 @@ func TestEachVersionOfTheTriggerRecomputesItsReceipts(t *testing.T) {
 	require.Equal(t, `"declined"`, computed["/parts/0/outcome"])
 	require.Equal(t, `"outside_place"`, computed["/parts/0/reason_codes/0"])
 }
+
+// A server of the release before signs no steps for determinations of a newer server.
+func TestStepsThatTheSignerCouldNotComputeAreNotChecked(t *testing.T) {
+	t.Parallel()
+	var p receipt.ClaimPayload
+	require.NoError(t, json.Unmarshal(foreignReceipt(t, "2"), &p))
+	for i := range p.Parts {
+		p.Parts[i].Determination.Steps = nil
+	}
+	payload, err := receipt.Canonical(p)
+	require.NoError(t, err)
+	found, err := receipt.VerifyPayload(payload, receipt.Data{})
+	require.NoError(t, err)
+	require.Empty(t, found.Differences)
+	require.NotEmpty(t, found.NotChecked)
+}
