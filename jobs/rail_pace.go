@@ -8,7 +8,8 @@ import (
 )
 
 // railPace keeps the orders that are taken for a rail below a number in any second: orders
-// above it stay in the queue and are not failures. It is safe for concurrent use; nil has no limit.
+// above it stay in the queue and are not failures. It is safe for concurrent use; nil has
+// no limit.
 type railPace struct {
 	perSecond int
 	now       func() time.Time

@@ -27,9 +27,8 @@ const inlineSlices = 4
 
 // Evaluate matches occurrences to the policies whose cover they touch: it writes the
 // slices of the candidates, and decides those of small events or enqueues DecideSlices. It
-// may run any number of times: existing decisions stay. Without After it is a
-// first pass and enqueues the second, which finds the policies that were bound during the
-// first.
+// may run any number of times: existing decisions stay. Without After it is a first pass
+// and enqueues the second, which finds the policies that were bound during the first.
 func (s *Service) Evaluate(ctx context.Context, job occurrence.EvaluateOccurrences) error {
 	horizon, err := s.snapshotBarrier(ctx, job.After)
 	if err != nil {
@@ -107,9 +106,8 @@ type EvaluatePolicies struct {
 func (EvaluatePolicies) Kind() string { return "evaluate_policies" }
 
 // EvaluatePolicies writes slices of the policies and decides them as Evaluate does, but in
-// turns of bulk work: many of its jobs are enqueued at once. It
-// does nothing for a merged occurrence: the merge enqueued the evaluation of the one that
-// it was merged into.
+// turns of bulk work: many of its jobs are enqueued at once. It does nothing for a merged
+// occurrence: the merge enqueued the evaluation of the one that it was merged into.
 func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) error {
 	id, err := store.ResourceOccurrence.ParseID(job.Occurrence)
 	if err != nil {

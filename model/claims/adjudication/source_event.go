@@ -70,8 +70,7 @@ func FindStationDay(ctx context.Context, db bun.IDB, p *underwriting.PolicyRow, 
 
 // reportedOccurrences selects the occurrences that contain the day of the report o.
 func reportedOccurrences(db bun.IDB, p *underwriting.PolicyRow) *bun.SelectQuery {
-	return standingOccurrences(db, nil, p).ColumnExpr("1").Where("oc.scope = o.scope").Where("oc.source = o.source").Where("oc.station = o.station").
-		Where("o.day::timestamp at time zone 'UTC' between oc.occurred_at and oc.last_at")
+	return standingOccurrences(db, nil, p).ColumnExpr("1").Where(occurrence.HoldsDaySQL)
 }
 
 // standingOccurrences selects the occurrences of a policy's definition, except merged and

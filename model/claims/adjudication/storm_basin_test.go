@@ -23,7 +23,7 @@ func crossingStorm(b *modeltest.Bundle, id string) []wire.ObservationInput {
 	return fixes
 }
 
-// A storm of another basin opens no claim, whoever asks and whatever the place is.
+// A storm of another basin opens no claim, neither by itself nor on request, at any place.
 func TestStormOfAnotherBasinOpensNoClaim(t *testing.T) {
 	t.Parallel()
 	b := modeltest.New(t)

@@ -18,6 +18,10 @@ import (
 // Station is a station in one scope, as one source reports it.
 type Station struct{ Scope, Source, Name string }
 
+// HoldsDaySQL is true for an occurrence oc that contains the day of the report o at a
+// station.
+const HoldsDaySQL = `oc.scope = o.scope and oc.source = o.source and oc.station = o.station and o.day::timestamp at time zone 'UTC' between oc.occurred_at and oc.last_at`
+
 // StationAndDefinition returns the station of an occurrence; false for other perils and
 // for windows of days recorded before occurrences at stations had a definition.
 func (r *OccurrenceRow) StationAndDefinition() (Station, trigger.Definition, bool) {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 )
@@ -29,8 +30,7 @@ func (s *Service) ChangedSince(ctx context.Context, caller actor.Actor, since ti
 	}
 	var rows []row
 	err := s.DB.NewRaw(`select id from occurrences oc where merged_into is null and (updated_at >= ?0 or id in (select occurrence_id from observations where id = any(?1))
-		or exists (select from observations o where o.id = any(?1) and o.station = oc.station and o.source = oc.source and o.scope = oc.scope
-			and o.day::timestamp at time zone 'UTC' between oc.occurred_at and oc.last_at)) order by updated_at desc, id limit ?2`,
+		or exists (select from observations o where o.id = any(?1) and `+occurrence.HoldsDaySQL+`)) order by updated_at desc, id limit ?2`,
 		since, pgdialect.Array(store.ResourceObservation.ParseIDs(readings)), MaxChanged).Scan(ctx, &rows)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find changed occurrences: %w", err))
