@@ -24,7 +24,7 @@ func (s *Service) ExplainCandidates(ctx context.Context, event string) (string, 
 		return "", err
 	}
 	var lines []string
-	err = s.DB.NewRaw("explain ?", candidates.NewQuery(s.DB, happened)).Scan(ctx, &lines)
+	err = s.DB.NewRaw("explain ?", candidates.NewQuery(s.DB, happened, nil)).Scan(ctx, &lines)
 	return strings.Join(lines, "\n"), err
 }
 

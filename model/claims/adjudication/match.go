@@ -117,10 +117,13 @@ func (s *Service) EvaluatePolicies(ctx context.Context, job EvaluatePolicies) er
 	if err != nil || len(occurrences) == 0 {
 		return err
 	}
-	policies := store.ResourcePolicy.ParseIDs(job.Policies)
+	var policies []candidates.Candidate
+	for _, policy := range store.ResourcePolicy.ParseIDs(job.Policies) {
+		policies = append(policies, candidates.Candidate{ID: policy}) // it is not counted
+	}
 	written := 0
 	err = s.InTx(ctx, actor.System(), func(ctx context.Context, tx *store.Tx) (err error) {
-		written, err = s.startMatchings(ctx, tx, occurrences, map[uuid.UUID][]uuid.UUID{id: policies}, excludeNone, nil)
+		written, err = s.startMatchings(ctx, tx, occurrences, map[uuid.UUID][]candidates.Candidate{id: policies}, excludeNone, nil)
 		return err
 	})
 	if err != nil {

@@ -1,7 +1,7 @@
 package adjudication
 
 import (
-	"bytes"
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 	"github.com/uptrace/bun"
 
+	"parapet/model/claims/candidates"
 	"parapet/model/claims/matching"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
@@ -30,7 +31,7 @@ const (
 // what waits is among the candidates. excludeWaiting makes it a first pass, after which a
 // further one is left if passAfter is After of its job, and none if it is nil. It returns
 // the number of slices written.
-func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence, candidates map[uuid.UUID][]uuid.UUID, except exclusion, passAfter *string) (int, error) {
+func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences []occurrence.LoadedOccurrence, found map[uuid.UUID][]candidates.Candidate, except exclusion, passAfter *string) (int, error) {
 	if len(occurrences) == 0 {
 		return 0, nil
 	}
@@ -51,32 +52,29 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 		return 0, err
 	}
 	if except != excludeNone {
-		if err := matching.DropSuperseded(ctx, tx, matchings, candidates); err != nil {
+		if err := matching.DropSuperseded(ctx, tx, matchings, found); err != nil {
 			return 0, err
 		}
-		if err := excludeSlicedPolicies(ctx, tx, matchings, candidates, except); err != nil {
+		if err := excludeSlicedPolicies(ctx, tx, matchings, found, except); err != nil {
 			return 0, err
 		}
 		if err := matching.EndOlderSlices(ctx, tx, ids); err != nil {
 			return 0, err
 		}
 	}
-	written, err := s.writeSlices(ctx, tx, matchings, candidates, except)
-	if err == nil && except != excludeNone {
-		err = matching.WriteFigures(ctx, tx, written)
-	}
+	written, err := s.writeSlices(ctx, tx, matchings, found, except)
 	if err != nil {
 		return 0, err
 	}
-	if len(written) > inlineSlices {
-		enqueueSliceWorkers(tx, len(written))
+	if written > inlineSlices {
+		enqueueSliceWorkers(tx, written)
 	}
-	return len(written), matching.Complete(ctx, tx, ids)
+	return written, matching.Complete(ctx, tx, ids)
 }
 
 // excludeSlicedPolicies removes the policies of earlier slices of the same version from
 // the candidates of locked matchings, and keeps the figures and the number of these only.
-func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID, except exclusion) error {
+func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*matching.Row, found map[uuid.UUID][]candidates.Candidate, except exclusion) error {
 	sliced, err := matching.LoadSliced(ctx, tx, matchings, except == excludeSliced)
 	if err != nil {
 		return err
@@ -93,50 +91,61 @@ func excludeSlicedPolicies(ctx context.Context, tx *store.Tx, matchings []*match
 	for _, each := range matchings {
 		each.Candidates = len(have[each.OccurrenceID])
 	}
-	for of, ids := range candidates {
-		candidates[of] = slices.DeleteFunc(ids, func(id uuid.UUID) bool { return have[of][id] })
+	for of, policies := range found {
+		found[of] = slices.DeleteFunc(policies, func(p candidates.Candidate) bool { return have[of][p.ID] })
 	}
 	return matching.KeepFigures(ctx, tx, matchings, sliced)
 }
 
-// writeSlices writes slices of the candidates of locked matchings and returns them. Slices
-// that exclude none repeat policies, which are not counted again.
-func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*matching.Row, candidates map[uuid.UUID][]uuid.UUID, except exclusion) (rows []matching.SliceRow, err error) {
+// writeSlices writes slices of the candidates of locked matchings with their figures, and
+// returns the number of slices. Slices that exclude none repeat policies, which are not
+// counted again.
+func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*matching.Row, found map[uuid.UUID][]candidates.Candidate, except exclusion) (int, error) {
+	var rows []*matching.SliceRow
+	var figures []*matching.FigureRow
 	var grown []*matching.Row
 	for _, each := range matchings {
-		policies := candidates[each.OccurrenceID]
+		policies := found[each.OccurrenceID]
 		if len(policies) == 0 {
 			continue
 		}
 		last, err := matching.LastSliceNumber(ctx, tx, each.OccurrenceID, each.Version)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		parts, err := s.divide(ctx, tx, policies)
 		if err != nil {
-			return nil, err
+			return 0, err
 		}
 		for _, part := range parts {
 			last++
-			rows = append(rows, matching.SliceRow{OccurrenceID: each.OccurrenceID, Version: each.Version, Number: last, Candidates: len(policies), Policies: part, DueAt: tx.Clock})
+			row := &matching.SliceRow{OccurrenceID: each.OccurrenceID, Version: each.Version, Number: last, Candidates: len(policies), Policies: candidates.IDs(part), DueAt: tx.Clock}
+			rows = append(rows, row)
+			if except != excludeNone {
+				figures = append(figures, matching.CountFigures(row, part)...)
+			}
 		}
 		each.Candidates += len(policies)
 		grown = append(grown, each)
 	}
 	if len(rows) == 0 {
-		return nil, nil
+		return 0, nil
 	}
-	if _, err := tx.NewInsert().Model(&rows).Exec(ctx); err != nil {
-		return nil, fmt.Errorf("write slices: %w", err)
+	err := cmp.Or(tx.QueueInsertRows(rows), tx.QueueInsertRows(figures))
+	if err == nil {
+		err = tx.Flush(ctx)
+	}
+	if err != nil {
+		return 0, fmt.Errorf("write slices: %w", err)
 	}
 	update := tx.NewInsert().Model(&grown).On("conflict (occurrence_id, version) do update").Set("completed_at = null")
 	if except != excludeNone {
 		update = update.Set("candidates = excluded.candidates")
 	}
 	if _, err := update.Returning("null").Exec(ctx); err != nil {
-		return nil, fmt.Errorf("write matchings: %w", err)
+		return 0, fmt.Errorf("write matchings: %w", err)
 	}
-	return rows, nil
+	return len(rows), nil
 }
 
 // MatchSettings are the settings of matching.
@@ -146,21 +155,25 @@ type MatchSettings struct {
 	LargestFirst bool
 }
 
-// divide divides the policies of an event into slices, in the order in which they are
-// decided. The ids of each slice ascend, which is the order of locks.
-func (s *Service) divide(ctx context.Context, tx *store.Tx, policies []uuid.UUID) ([][]uuid.UUID, error) {
+// divide divides the policies of an event, in order of their ids, into slices, in the order
+// in which they are decided. The ids of each slice ascend, which is the order of locks.
+func (s *Service) divide(ctx context.Context, tx *store.Tx, policies []candidates.Candidate) ([][]candidates.Candidate, error) {
 	if len(policies) > s.sliceSize && store.Local[MatchSettings](s.Store).LargestFirst {
 		var largest []uuid.UUID
 		err := tx.NewRaw(`select id from (select id, row_number() over (partition by currency order by limit_remaining desc, id) as place from policies where id in (?)) p
-			order by place, id`, bun.List(policies)).Scan(ctx, &largest)
+			order by place, id`, bun.List(candidates.IDs(policies))).Scan(ctx, &largest)
 		if err != nil {
 			return nil, fmt.Errorf("order policies by limit: %w", err)
 		}
-		policies = largest
+		place := make(map[uuid.UUID]int, len(largest))
+		for i, id := range largest {
+			place[id] = i
+		}
+		slices.SortFunc(policies, func(a, b candidates.Candidate) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	}
 	parts := slices.Collect(slices.Chunk(policies, s.sliceSize))
 	for _, part := range parts {
-		slices.SortFunc(part, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+		slices.SortFunc(part, candidates.Candidate.Compare)
 	}
 	return parts, nil
 }

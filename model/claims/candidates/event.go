@@ -14,6 +14,12 @@ import (
 	"parapet/model/kernel/store"
 )
 
+// Pair is a policy and an occurrence of one of its claims.
+type Pair struct {
+	OccurrenceID uuid.UUID `bun:"type:uuid"`
+	ID           uuid.UUID `bun:"type:uuid"` // of the policy
+}
+
 // twiceApprovedQuery finds the policies that have an approved claim for each occurrence of a
 // pair, or for one merged into it.
 const twiceApprovedQuery = `select distinct pair.own as occurrence_id, c.policy_id as id from unnest(?0::uuid[], ?1::uuid[]) as pair (own, other)
@@ -21,13 +27,11 @@ join occurrences oc on oc.id = pair.own or oc.merged_into = pair.own
 join claims c on c.occurrence_id = oc.id and c.status in ('approved', 'closed')
 join occurrences od on od.id = pair.other or od.merged_into = pair.other
 join claims d on d.occurrence_id = od.id and d.status in ('approved', 'closed') and d.policy_id = c.policy_id and d.partner = c.partner
-where ?2::uuid[] is null or c.policy_id = any(?2::uuid[])
-order by 1, 2`
+where ?2::uuid[] is null or c.policy_id = any(?2::uuid[])`
 
-// FindTwiceApproved returns, by occurrence, the policies with approved claims for it and for
-// another one that may be the same event by now: a source revised one of them, or an operator
-// merged them. It looks among the given policies; among all if policies is nil.
-func FindTwiceApproved(ctx context.Context, db bun.IDB, occurrences, policies []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+// newTwiceApprovedQuery returns the query of occurrence_id and id, of the policy, for
+// FindTwiceApproved; nil if no other occurrence may be the same event.
+func newTwiceApprovedQuery(ctx context.Context, db bun.IDB, occurrences, policies []uuid.UUID) (*bun.RawQuery, error) {
 	others, err := reports.FindOtherSources(ctx, db, occurrences)
 	if err != nil || len(others) == 0 {
 		return nil, err
@@ -38,13 +42,24 @@ func FindTwiceApproved(ctx context.Context, db bun.IDB, occurrences, policies []
 			own, other = append(own, id), append(other, o)
 		}
 	}
-	var pairs []Candidate
-	if err := db.NewRaw(twiceApprovedQuery, pgdialect.Array(own), pgdialect.Array(other), pgdialect.Array(policies)).Scan(ctx, &pairs); err != nil {
+	return db.NewRaw(twiceApprovedQuery, pgdialect.Array(own), pgdialect.Array(other), pgdialect.Array(policies)), nil
+}
+
+// FindTwiceApproved returns, by occurrence, which of the policies have approved claims for
+// it and for another one that may be the same event by now: a source revised one of them,
+// or an operator merged them.
+func FindTwiceApproved(ctx context.Context, db bun.IDB, occurrences, policies []uuid.UUID) (map[uuid.UUID][]uuid.UUID, error) {
+	query, err := newTwiceApprovedQuery(ctx, db, occurrences, policies)
+	if err != nil || query == nil {
+		return nil, err
+	}
+	var pairs []Pair
+	if err := db.NewRaw("? order by 1, 2", query).Scan(ctx, &pairs); err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find policies with two approved claims: %w", err))
 	}
 	found := make(map[uuid.UUID][]uuid.UUID)
-	for _, pair := range pairs {
-		found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
+	for _, each := range pairs {
+		found[each.OccurrenceID] = append(found[each.OccurrenceID], each.ID)
 	}
 	return found, nil
 }
@@ -58,7 +73,7 @@ where c.occurrence_id in (?) and c.status = 'deferred' and c.reason_codes = arra
 // FindWaiting returns the policies with several sources whose claims wait for their sources,
 // by the occurrences of the claims: those that may be one event with one of the given ones,
 // also when the source of that one retracted them.
-func FindWaiting(ctx context.Context, db bun.IDB, occurrences []uuid.UUID) (waiting []Candidate, err error) {
+func FindWaiting(ctx context.Context, db bun.IDB, occurrences []uuid.UUID) (waiting []Pair, err error) {
 	others, err := reports.FindOtherSources(ctx, db, occurrences)
 	if err != nil {
 		return nil, err

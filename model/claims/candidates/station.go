@@ -28,7 +28,7 @@ const daysQuery = `select s.station, s.definition, d.days from (values %s) as s 
 // the first day and next the day after the last. For a spell that is not over, next is
 // the first day without data, and only covers that end before that day ends are selected:
 // the others wait for more readings.
-const stationQuery = `select b.occurrence_id, p.id
+const stationQuery = `select b.occurrence_id, p.partner, p.currency, p.id
 from (values %s) as b (occurrence_id, scope, station, definition, days, index, first, next)
 join policies p on p.station = b.station and p.definition = b.definition and p.days = b.days and p.status <> 'archived'
 	and (b.scope = '' or p.partner = b.scope) and %s`
@@ -44,12 +44,12 @@ const (
 // definitionAtStation is a definition of occurrences together with a station.
 type definitionAtStation struct{ station, definition string }
 
-// findAtStations returns the policies that occurrences at stations may pay, by
-// occurrence.
-func findAtStations(ctx context.Context, db bun.IDB, occurrences []occurrence.LoadedOccurrence) (map[uuid.UUID][]uuid.UUID, error) {
+// findAtStations adds the policies that occurrences at stations may pay to candidates by
+// their occurrence.
+func findAtStations(ctx context.Context, db bun.IDB, occurrences []occurrence.LoadedOccurrence, found map[uuid.UUID][]Candidate) error {
 	counted, err := loadSummedDays(ctx, db, occurrences)
 	if err != nil {
-		return nil, err
+		return err
 	}
 	values := make(map[string][]string)
 	args := make(map[string][]any)
@@ -74,21 +74,16 @@ func findAtStations(ctx context.Context, db bun.IDB, occurrences []occurrence.Lo
 			args[condition] = append(args[condition], h.Row.ID, h.Row.Scope, rain.Station, rain.Definition.String(), days, index.String(), rain.First, next)
 		}
 	}
-	found := make(map[uuid.UUID][]uuid.UUID)
 	for _, condition := range []string{rainEventReachesSQL, coverHasEndedSQL, periodReachesSQL} {
 		if len(values[condition]) == 0 {
 			continue
 		}
-		var pairs []struct{ OccurrenceID, ID uuid.UUID }
 		query := fmt.Sprintf(stationQuery, strings.Join(values[condition], ", "), condition)
-		if err := db.NewRaw(query, args[condition]...).Scan(ctx, &pairs); err != nil {
-			return nil, store.TranslateError(fmt.Errorf("find candidates at stations: %w", err))
-		}
-		for _, pair := range pairs {
-			found[pair.OccurrenceID] = append(found[pair.OccurrenceID], pair.ID)
+		if err := readGroups(ctx, db, db.NewRaw(query, args[condition]...), found); err != nil {
+			return err
 		}
 	}
-	return found, nil
+	return nil
 }
 
 // loadSummedDays returns the numbers of days that policies sum, by station and

@@ -5,8 +5,10 @@ import (
 	"fmt"
 
 	"github.com/google/uuid"
+	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"parapet/model/claims/candidates"
 	"parapet/model/kernel/store"
 )
 
@@ -27,25 +29,32 @@ func (k *sliceKeys) args() []any {
 	return []any{pgdialect.Array(k.occurrences), pgdialect.Array(k.versions), pgdialect.Array(k.numbers)}
 }
 
-// WriteFigures counts the policies of new slices by partner and currency. The policies are
-// in no other slice of the version that is counted.
-func WriteFigures(ctx context.Context, tx *store.Tx, slices []SliceRow) error {
-	if len(slices) == 0 {
-		return nil
+// FigureRow is how many policies of a slice have a partner and a currency.
+type FigureRow struct {
+	bun.BaseModel `bun:"table:matching_figures,alias:mf"`
+
+	OccurrenceID uuid.UUID `bun:",pk,type:uuid"`
+	Version      int64     `bun:",pk"`
+	Number       int       `bun:",pk"` // of the slice
+	Partner      string    `bun:",pk"`
+	Currency     string    `bun:",pk"`
+	Candidates   int
+}
+
+// CountFigures returns the figures of a slice of these policies.
+func CountFigures(slice *SliceRow, policies []candidates.Candidate) (rows []*FigureRow) {
+	type group struct{ partner, currency string }
+	counted := make(map[group]*FigureRow)
+	for _, each := range policies {
+		of := group{each.Partner, each.Currency}
+		row := counted[of]
+		if row == nil {
+			row = &FigureRow{OccurrenceID: slice.OccurrenceID, Version: slice.Version, Number: slice.Number, Partner: of.partner, Currency: of.currency}
+			counted[of], rows = row, append(rows, row)
+		}
+		row.Candidates++
 	}
-	var keys sliceKeys
-	for _, slice := range slices {
-		keys.add(slice)
-	}
-	_, err := tx.NewRaw(`insert into matching_figures (occurrence_id, version, number, partner, currency, candidates)
-		select ms.occurrence_id, ms.version, ms.number, p.partner, p.currency, count(*)
-		from unnest(?::uuid[], ?::bigint[], ?::integer[]) as k (occurrence_id, version, number)
-		join matching_slices ms using (occurrence_id, version, number) cross join unnest(ms.policies) as u (id) join policies p on p.id = u.id
-		group by 1, 2, 3, 4, 5`, keys.args()...).Exec(ctx)
-	if err != nil {
-		return fmt.Errorf("count policies of slices: %w", err)
-	}
-	return nil
+	return rows
 }
 
 // KeepFigures deletes the figures of locked matchings and of older versions, except those

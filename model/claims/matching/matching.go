@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun"
 	"github.com/uptrace/bun/dialect/pgdialect"
 
+	"parapet/model/claims/candidates"
 	"parapet/model/claims/watches"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/store"
@@ -49,7 +50,7 @@ func Lock(ctx context.Context, tx *store.Tx, rows []*Row) error {
 
 // DropSuperseded removes the candidates of locked matchings whose occurrence has a newer
 // version by now: the job of that version finds them.
-func DropSuperseded(ctx context.Context, tx *store.Tx, rows []*Row, candidates map[uuid.UUID][]uuid.UUID) error {
+func DropSuperseded(ctx context.Context, tx *store.Tx, rows []*Row, found map[uuid.UUID][]candidates.Candidate) error {
 	ids, versions := Keys(rows)
 	var current []uuid.UUID
 	err := tx.NewSelect().Model((*occurrence.OccurrenceRow)(nil)).Column("id").
@@ -57,7 +58,7 @@ func DropSuperseded(ctx context.Context, tx *store.Tx, rows []*Row, candidates m
 	if err != nil {
 		return fmt.Errorf("read versions of occurrences: %w", err)
 	}
-	maps.DeleteFunc(candidates, func(id uuid.UUID, _ []uuid.UUID) bool { return !slices.Contains(current, id) })
+	maps.DeleteFunc(found, func(id uuid.UUID, _ []candidates.Candidate) bool { return !slices.Contains(current, id) })
 	return nil
 }
 

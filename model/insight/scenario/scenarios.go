@@ -110,7 +110,15 @@ func (all scenarios) findCandidatesByLocation(ctx context.Context, db bun.IDB) (
 		}
 		looked[i] = occurrence.LoadedOccurrence{Row: &row, Facts: sc.Facts}
 	}
-	return candidates.Find(ctx, db, looked)
+	found, err := candidates.Find(ctx, db, looked)
+	if err != nil {
+		return nil, err
+	}
+	ids := make(map[uuid.UUID][]uuid.UUID, len(found))
+	for of, each := range found {
+		ids[of] = candidates.IDs(each)
+	}
+	return ids, nil
 }
 
 // findCandidatesAtStations returns the policies at the scenarios' stations.

@@ -109,6 +109,8 @@ func typeOf(field *schema.Field) columnType {
 		return columnType{array: "text[]", cast: "::date"}
 	case of.Kind() == reflect.Slice && of.Elem().Kind() == reflect.String:
 		return columnType{array: "text[]", cast: "::text[]"}
+	case of.Kind() == reflect.Slice && of.Elem() == uuidType:
+		return columnType{array: "text[]", cast: "::uuid[]"}
 	case of == uuidType:
 		return columnType{array: "uuid[]", element: of}
 	case of == timeType:
@@ -184,6 +186,12 @@ func formatText(value reflect.Value, cast string) (string, error) {
 		return value.Interface().(time.Time).Format(time.DateOnly), nil //nolint:forcetypeassert // columns of type date are times
 	case "::text[]":
 		return formatArray(value), nil
+	case "::uuid[]":
+		var ids []string
+		for i := range value.Len() {
+			ids = append(ids, fmt.Sprint(value.Index(i)))
+		}
+		return "{" + strings.Join(ids, ",") + "}", nil
 	}
 	text, err := encodeJSON(value)
 	return string(text), err

@@ -37,6 +37,7 @@ type row struct {
 	EndedAt   *time.Time
 	Day       *time.Time            `bun:"type:date"`
 	Reasons   []string              `bun:",array"`
+	Others    []uuid.UUID           `bun:",array,type:uuid[]"`
 	Metadata  map[string]string     `bun:"type:json"`
 	Body      struct{ Name string } `bun:"type:json"`
 	Raw       jsontext.Value        `bun:"type:json"`
@@ -47,17 +48,17 @@ type row struct {
 }
 
 const createTable = `create table bulk_rows (id uuid, partner text, status text, previous text, amount bigint, more bigint, count integer, met boolean,
-	at timestamptz, ended_at timestamptz, day date, reasons text[], metadata json, body json, raw json, sealed bytea, other uuid, reference text, primary key (id, partner))`
+	at timestamptz, ended_at timestamptz, day date, reasons text[], others uuid[], metadata json, body json, raw json, sealed bytea, other uuid, reference text, primary key (id, partner))`
 
 // newRows returns a row with a value in every column, and one without any that may be absent.
 func newRows() (full, empty *row) {
 	at := time.Date(2026, 3, 1, 23, 59, 59, 999_999_000, time.UTC)
 	full = &row{
 		header: header{uuid.MustParse("01932d6e-5a2b-7c00-8000-000000000001"), "acme"}, Status: "open", Previous: new(state("new")), Amount: -1, More: new(int64(1) << 62), Count: 7, Met: true,
-		At: at, EndedAt: new(at.Add(time.Hour)), Day: new(time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)), Reasons: []string{`plain`, `a "quote", a \ and {braces}`, ""},
+		At: at, EndedAt: new(at.Add(time.Hour)), Day: new(time.Date(2026, 2, 28, 0, 0, 0, 0, time.UTC)), Reasons: []string{`plain`, `a "quote", a \ and {braces}`, ""}, Others: []uuid.UUID{uuid.Max, uuid.Nil},
 		Metadata: map[string]string{"key": `va"lue\`}, Body: struct{ Name string }{"日本"}, Raw: jsontext.Value(`{"b":1,"a":2}`), Sealed: []byte{0, 255}, Other: new(uuid.Max), Reference: "r",
 	}
-	empty = &row{header: header{uuid.MustParse("01932d6e-5a2b-7c00-8000-000000000002"), ""}, Reasons: []string{}, At: at}
+	empty = &row{header: header{uuid.MustParse("01932d6e-5a2b-7c00-8000-000000000002"), ""}, Reasons: []string{}, Others: []uuid.UUID{}, At: at}
 	return full, empty
 }
 

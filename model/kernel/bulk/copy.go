@@ -152,7 +152,9 @@ func (c *copyColumn) appendValue(out []byte, value reflect.Value) ([]byte, error
 			return append(out, value.String()...), nil
 		}
 	case pgtype.TextArrayOID:
-		return appendTexts(out, value), nil
+		return appendArray(out, pgtype.TextOID, value, func(out []byte, text reflect.Value) []byte { return append(out, text.String()...) }), nil
+	case pgtype.UUIDArrayOID:
+		return appendArray(out, pgtype.UUIDOID, value, func(out []byte, id reflect.Value) []byte { return append(out, id.Bytes()...) }), nil
 	}
 	return nil, fmt.Errorf("a value of type %s cannot be copied to a column of type %d in pg_type", value.Type(), c.typeOID)
 }
@@ -170,16 +172,17 @@ func daysSinceEpoch(day time.Time) int {
 	return int((time.Date(year, month, date, 0, 0, 0, 0, time.UTC).Unix() - epoch.Unix()) / secondsPerDay)
 }
 
-// appendTexts appends an array of texts: one dimension, no nulls, the type of the elements,
-// their number, the index of the first, and each element with its size.
-func appendTexts(out []byte, texts reflect.Value) []byte {
-	if texts.Len() == 0 { // which has no dimension
-		return appendNumbers(out, 0, 0, pgtype.TextOID)
+// appendArray appends an array: one dimension, no nulls, the type of the elements, their
+// number, the index of the first, and each element with its size.
+func appendArray(out []byte, elementOID int, array reflect.Value, appendElement func(out []byte, element reflect.Value) []byte) []byte {
+	if array.Len() == 0 { // which has no dimension
+		return appendNumbers(out, 0, 0, elementOID)
 	}
-	out = appendNumbers(out, 1, 0, pgtype.TextOID, texts.Len(), 1)
-	for i := range texts.Len() {
-		text := texts.Index(i).String()
-		out = append(appendNumbers(out, len(text)), text...)
+	out = appendNumbers(out, 1, 0, elementOID, array.Len(), 1)
+	for i := range array.Len() {
+		size := len(out)
+		out = appendElement(append(out, 0, 0, 0, 0), array.Index(i))
+		binary.BigEndian.PutUint32(out[size:], uint32(len(out)-size-4)) //nolint:gosec // Postgres refuses a row of a gigabyte
 	}
 	return out
 }
