@@ -10,7 +10,7 @@ import (
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
 	"parapet/model/ledger"
-	"parapet/model/money"
+	"parapet/model/wire"
 )
 
 // RecordPayoutEvent records an event, its entry in the claim's timeline and the ledger
@@ -22,16 +22,9 @@ func RecordPayoutEvent(tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutR
 		return err
 	}
 	postPayout(tx, event, row, was)
-	return claims.AppendTimeline(tx, claim, kind, &event, summary, &payoutTimelineData{public.Amount, row.BlockedReason, public.ID, row.ProviderReference, row.Status})
-}
-
-// payoutTimelineData is the data of a payout's timeline entry.
-type payoutTimelineData struct {
-	Amount            money.Money           `json:"amount"`
-	BlockedReason     *claims.BlockedReason `json:"blocked_reason"`
-	PayoutID          string                `json:"payout_id"`
-	ProviderReference *string               `json:"provider_reference"`
-	Status            claims.PayoutStatus   `json:"status"`
+	return claims.AppendTimeline(tx, claim, kind, &event, summary, &wire.PayoutData{
+		Amount: public.Amount, BlockedReason: public.BlockedReason, PayoutID: public.ID, ProviderReference: public.ProviderReference, Status: public.Status,
+	})
 }
 
 // transitionPayout changes the status of a locked payout and records the event; the

@@ -54,7 +54,7 @@ func Encode(record any) ([]byte, error) {
 	if r, ok := record.(encodedRecord); ok && r.encodedText() != nil {
 		return r.encodedText(), nil
 	}
-	return json.Marshal(record, encodingOptions)
+	return marshal(record)
 }
 
 // EncodeTo appends what Encode returns to a buffer.
@@ -63,12 +63,34 @@ func EncodeTo(out *bytes.Buffer, record any) error {
 		_, err := out.Write(r.encodedText())
 		return err
 	}
+	return marshalTo(out, record)
+}
+
+// marshal encodes a record that has no text yet.
+func marshal(record any) ([]byte, error) {
+	text := texts.Get().(*bytes.Buffer) //nolint:forcetypeassert // of New
+	defer texts.Put(text)
+	text.Reset()
+	if err := marshalTo(text, record); err != nil {
+		return nil, err
+	}
+	return bytes.Clone(text.Bytes()), nil
+}
+
+// marshalTo encodes a record by its appender, or by package json when it has none and when
+// the appender fails, for the error.
+func marshalTo(out *bytes.Buffer, record any) error {
+	a := Appender{text: out.AvailableBuffer()}
+	if appendRecord(&a, record) && a.err == nil {
+		_, err := out.Write(a.text)
+		return err
+	}
 	return json.MarshalWrite(out, record, encodingOptions)
 }
 
-// objectTexts pools buffers: a large event encodes thousands of objects in a transaction,
-// of which only compressed forms are kept.
-var objectTexts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+// texts pools buffers: a large event encodes thousands of records in a transaction, most of
+// which are kept in a compressed form only.
+var texts = sync.Pool{New: func() any { return new(bytes.Buffer) }}
 
 // ObjectStart is what the text of EncodeObject begins with; the record follows.
 const ObjectStart = `{"object":`
@@ -76,8 +98,8 @@ const ObjectStart = `{"object":`
 // EncodeObject calls use with {"object": record}, the data of an event. use does not keep
 // the text.
 func EncodeObject(record any, use func(text []byte) error) error {
-	text := objectTexts.Get().(*bytes.Buffer) //nolint:forcetypeassert // of New
-	defer objectTexts.Put(text)
+	text := texts.Get().(*bytes.Buffer) //nolint:forcetypeassert // of New
+	defer texts.Put(text)
 	text.Reset()
 	text.WriteString(ObjectStart)
 	if err := EncodeTo(text, record); err != nil {
@@ -96,7 +118,7 @@ type encodedRecord interface {
 // EncodeOnce encodes a record that no longer changes; event, response and stored
 // idempotent response reuse the same bytes.
 func EncodeOnce(record encodedRecord) (members map[string]jsontext.Value, err error) {
-	text, err := json.Marshal(record, encodingOptions)
+	text, err := marshal(record)
 	if err != nil {
 		return nil, err
 	}

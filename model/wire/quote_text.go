@@ -3,14 +3,13 @@ package wire
 import (
 	"slices"
 
-	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 )
 
 // EncodeMembers returns the members of a record as Encode writes them, without the braces
 // of the object. The record has at least one member.
 func EncodeMembers(record any) ([]byte, error) {
-	text, err := json.Marshal(record, encodingOptions)
+	text, err := marshal(record)
 	if err != nil {
 		return nil, err
 	}
@@ -21,11 +20,11 @@ func EncodeMembers(record any) ([]byte, error) {
 // before, by EncodeMembers. It does not read these parts of the record. It returns the
 // members of QuoteHead, and where those of QuotePricing begin in the text.
 func EncodeQuoteOnce(quote *Quote, terms, pricing []byte) (head map[string]jsontext.Value, pricingAt int, err error) {
-	before, err := json.Marshal(&quote.QuoteHead, encodingOptions)
+	before, err := marshal(&quote.QuoteHead)
 	if err != nil {
 		return nil, 0, err
 	}
-	after, err := json.Marshal(&quote.QuoteTail, encodingOptions)
+	after, err := marshal(&quote.QuoteTail)
 	if err != nil {
 		return nil, 0, err
 	}

@@ -1,6 +1,7 @@
 package wire_test
 
 import (
+	"bytes"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -11,11 +12,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/go-json-experiment/json"
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 	"pgregory.net/rapid"
 
+	"parapet/model/hazard/trigger"
 	"parapet/model/wire"
 )
 
@@ -66,6 +69,7 @@ func records() []record {
 		recordOf[wire.Capacity](), recordOf[wire.Moratorium](), recordOf[wire.QuoteMoratorium](), recordOf[wire.MoratoriumRule](),
 		recordOf[wire.OccurrenceBrief](), recordOf[wire.Determination](), recordOf[wire.Decision](), recordOf[wire.Claim](),
 		recordOf[wire.MeasurementState](), recordOf[wire.SourceState](), recordOf[wire.Challenge](),
+		recordOf[wire.ObservedData](), recordOf[wire.DeterminationData](), recordOf[wire.DecisionData](), recordOf[wire.IncreaseData](), recordOf[wire.PayoutData](),
 		recordOf[wire.TimelineEntry](), recordOf[wire.Attachment](), recordOf[wire.Message](),
 		recordOf[wire.Receipt](), recordOf[wire.ReceiptKey](), recordOf[wire.ReceiptKeySet](),
 		recordOf[wire.Event](), recordOf[wire.Redaction](), recordOf[wire.Subject](),
@@ -88,7 +92,7 @@ func records() []record {
 
 func TestEveryRecordIsTested(t *testing.T) {
 	t.Parallel()
-	listed := map[string]bool{}
+	listed := map[string]bool{"Appender": true} // no record
 	for _, r := range records() {
 		name, _, _ := strings.Cut(reflect.TypeOf(r.zero).Name(), "[")
 		listed[name] = true
@@ -177,6 +181,24 @@ func TestDecodedRecordEncodesToTheSameBytes(t *testing.T) {
 			written, err := wire.Encode(read)
 			require.NoError(t, err)
 			require.Equal(t, string(text), string(written))
+		})
+	}
+}
+
+// Records that have an appender are written by it.
+func TestAppendersWriteWhatPackageJSONWrites(t *testing.T) {
+	t.Parallel()
+	for _, r := range append(records(), recordOf[trigger.Cover]()) {
+		rapid.Check(t, func(t *rapid.T) {
+			drawn := r.draw(t)
+			value := reflect.ValueOf(drawn).Elem().Interface()
+			for _, record := range []any{drawn, value, r.zero, reflect.Zero(reflect.TypeOf(drawn)).Interface()} {
+				expected, err := json.Marshal(record, wire.EncodingOptions)
+				require.NoError(t, err)
+				out := bytes.NewBufferString("before")
+				require.NoError(t, wire.MarshalTo(out, record))
+				require.Equal(t, "before"+string(expected), out.String())
+			}
 		})
 	}
 }

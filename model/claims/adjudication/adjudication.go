@@ -165,7 +165,7 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 	if err := adj.appendObserved(p, row, det, d); err != nil {
 		return err
 	}
-	if err := adj.recordEvent(row, det, event.ClaimOpened, claims.OpenedSentence(adj.facts, d), &claims.DeterminationData{Determination: &det.Body}); err != nil {
+	if err := adj.recordEvent(row, det, event.ClaimOpened, claims.OpenedSentence(adj.facts, d), &wire.DeterminationData{Determination: &det.Body}); err != nil {
 		return err
 	}
 	return adj.decideClaim(p, row, det, d)
@@ -175,7 +175,7 @@ func (adj *adjudication) openClaim(p *underwriting.PolicyRow, d trigger.Determin
 // claim was opened.
 func (adj *adjudication) appendObserved(p *underwriting.PolicyRow, row *claims.ClaimRow, det *claims.DeterminationRow, d trigger.Determination) error {
 	defer adj.WithActor(actor.Actor{Kind: actor.KindSource, Name: adj.reportedOccurrence().Source})()
-	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, claims.ObservedSentence(p, adj.facts, d), &claims.ObservedData{
+	return claims.AppendTimeline(adj.Tx, row, event.TimelineObserved, nil, claims.ObservedSentence(p, adj.facts, d), &wire.ObservedData{
 		DistanceKM: d.DistanceKM, Index: det.Body.Index, Occurrence: adj.reportedOccurrence().ToBrief(*row.OccurredAt), SourceVersion: adj.facts.SourceVersion, Stage: d.Stage,
 	})
 }
@@ -199,7 +199,7 @@ func (adj *adjudication) reassess(p *underwriting.PolicyRow, row *claims.ClaimRo
 		return adj.decideClaim(p, row, det, d)
 	}
 	adj.BumpVersion(&row.RowHeader)
-	return adj.recordEvent(row, det, event.ClaimUpdated, "A source reported or revised its values.", &claims.DeterminationData{Determination: &det.Body})
+	return adj.recordEvent(row, det, event.ClaimUpdated, "A source reported or revised its values.", &wire.DeterminationData{Determination: &det.Body})
 }
 
 // hasNewSourceVersion reports whether a source changed its values, or another one reported,

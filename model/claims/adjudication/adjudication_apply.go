@@ -12,6 +12,7 @@ import (
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/underwriting"
+	"parapet/model/wire"
 )
 
 // applyDecision stores a decision: the claim with its event and timeline entry and, for
@@ -29,7 +30,7 @@ func (adj *adjudication) applyDecision(p *underwriting.PolicyRow, row *claims.Cl
 	if err != nil {
 		return err
 	}
-	err = adj.recordEvent(row, det, event, adj.decisionSentence(p, row), &claims.DecisionData{Amount: row.ToMoney(row.Amount), Decision: row.ToDecision()})
+	err = adj.recordEvent(row, det, event, adj.decisionSentence(p, row), &wire.DecisionData{Amount: row.ToMoney(row.Amount), Decision: row.ToDecision()})
 	if err != nil || decision.Outcome != rules.Approve {
 		return err
 	}

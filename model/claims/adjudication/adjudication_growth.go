@@ -10,6 +10,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/money"
 	"parapet/model/underwriting"
+	"parapet/model/wire"
 )
 
 // mayGrow reports whether the occurrence may still come to owe the policy more.
@@ -37,7 +38,7 @@ func (adj *adjudication) increaseClaim(p *underwriting.PolicyRow, row *claims.Cl
 		return err
 	}
 	summary := fmt.Sprintf("%s: %s more is owed.", cmp.Or(p.Cover.Trigger.Rules().Growth, "The source revised its values"), money.New(more, p.Currency))
-	if err := adj.recordEvent(row, det, event, summary, &claims.IncreaseData{Amount: row.ToMoney(row.Amount), Determination: &det.Body}); err != nil {
+	if err := adj.recordEvent(row, det, event, summary, &wire.IncreaseData{Amount: row.ToMoney(row.Amount), Determination: &det.Body}); err != nil {
 		return err
 	}
 	return adj.createPayout(p, row, more)

@@ -40,7 +40,7 @@ func AddPart(ctx context.Context, tx *store.Tx, seen *claims.ClaimRow, more int6
 	}
 	decision := wire.Decision{Outcome: string(claims.ClaimApproved), ReasonCodes: []string{string(claims.ReasonChallengeAccepted)}, DecidedAt: adj.Now}
 	summary := fmt.Sprintf("The challenge was accepted: %s more is owed.", money.New(more, p.Currency))
-	if err := adj.recordEvent(row, det, event, summary, &claims.DecisionData{Amount: row.ToMoney(row.Amount), Decision: &decision}); err != nil {
+	if err := adj.recordEvent(row, det, event, summary, &wire.DecisionData{Amount: row.ToMoney(row.Amount), Decision: &decision}); err != nil {
 		return nil, err
 	}
 	if err := adj.createPayout(p, row, more); err != nil {

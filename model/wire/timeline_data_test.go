@@ -1,4 +1,4 @@
-package claims_test
+package wire_test
 
 import (
 	"testing"
@@ -8,7 +8,6 @@ import (
 	"github.com/go-json-experiment/json/jsontext"
 	"github.com/stretchr/testify/require"
 
-	"parapet/model/claims"
 	"parapet/model/hazard/trigger"
 	"parapet/model/money"
 	"parapet/model/wire"
@@ -22,14 +21,15 @@ func TestTimelineDataIsInOrderOfNames(t *testing.T) {
 	determined := &wire.Determination{Factor: "0.5", Amount: amount, Stage: "final"}
 	decided := &wire.Decision{Outcome: "approved", ReasonCodes: []string{"threshold_met"}, DecidedAt: time.Unix(1_517_935_850, 0)}
 	for _, data := range []any{
-		claims.ObservedData{},
-		claims.ObservedData{
+		wire.ObservedData{},
+		wire.ObservedData{
 			DistanceKM: &distance, Index: &wire.Measure{Value: "6.5", Unit: "mw"}, Occurrence: &wire.OccurrenceBrief{ID: "occ_1"}, SourceVersion: "2", Stage: trigger.Final,
 		},
-		claims.DeterminationData{Determination: determined},
-		claims.DecisionData{Decision: decided},
-		claims.DecisionData{Amount: &amount, Decision: decided},
-		claims.IncreaseData{Amount: &amount, Determination: determined},
+		wire.DeterminationData{Determination: determined},
+		wire.DecisionData{Decision: decided},
+		wire.DecisionData{Amount: &amount, Decision: decided},
+		wire.IncreaseData{Amount: &amount, Determination: determined},
+		wire.PayoutData{Amount: amount, PayoutID: "pay_1", Status: "pending"},
 	} {
 		text, err := wire.Encode(data)
 		require.NoError(t, err)

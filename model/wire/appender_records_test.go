@@ -1,0 +1,34 @@
+package wire
+
+import (
+	"flag"
+	"os"
+	"reflect"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/internal/recordgen"
+	"parapet/model/hazard/trigger"
+)
+
+var update = flag.Bool("update", false, "write appender_records.go")
+
+// appendedRecords are the types that have a function of appender_records.go.
+var appendedRecords = []reflect.Type{
+	reflect.TypeFor[Claim](), reflect.TypeFor[Determination](), reflect.TypeFor[Payout](), reflect.TypeFor[Policy](), reflect.TypeFor[StoredPolicy](),
+	reflect.TypeFor[Quote](), reflect.TypeFor[QuoteHead](), reflect.TypeFor[QuotePricing](), reflect.TypeFor[QuoteTail](), reflect.TypeFor[trigger.Cover](),
+	reflect.TypeFor[ObservedData](), reflect.TypeFor[DeterminationData](), reflect.TypeFor[DecisionData](), reflect.TypeFor[IncreaseData](), reflect.TypeFor[PayoutData](),
+}
+
+func TestAppendersAreGeneratedFromTheTypes(t *testing.T) {
+	t.Parallel()
+	const file = "appender_records.go"
+	source := recordgen.Generate(t, recordgen.File{Package: reflect.TypeFor[Claim]().PkgPath(), Records: appendedRecords})
+	if *update {
+		require.NoError(t, os.WriteFile(file, source, 0o600))
+	}
+	committed, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.Equal(t, string(source), string(committed), "run make generate")
+}
