@@ -75,7 +75,8 @@ lint: ## read the code for mistakes; the first run compiles the linter
 format: ## format the code as lint wants it
 	$(LINT) fmt ./...
 
-generate: postgres ## write what is generated anew: the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples, the program of the page /verify, the alarms as rules and as a dashboard, the documentation at /docs
+generate: postgres ## write what is generated anew: the functions that encode records, the GraphQL server, the golden answers of a real story, the catalogue of events, the OpenAPI document and its examples, the program of the page /verify, the alarms as rules and as a dashboard, the documentation at /docs
+	go test -count=1 -run='AppendersAreGenerated' ./model/wire ./model/receipts/receipt -update
 	$(GQLGEN)
 	go test -count=1 -run='^TestEveryDescriptionIsWrittenOnce$$' ./rest -update # the document embeds them
 	go test -count=1 -run='^TestCommittedDocument$$' ./rest -update # the story is held against it
@@ -92,6 +93,7 @@ console: ## check and build the web console into console/dist; needs Node 20.19 
 verify: postgres ## check that the generated documents, go.mod and the house rules are as committed
 	go test -count=1 -run='^(TestEveryDescriptionIsWrittenOnce|TestGolden|TestEventCatalogue|TestCommittedDocument|TestExamplesMatchTheirSchemas)$$' ./rest
 	go test -count=1 -run='^TestAlarmFilesFollowTheRunbook$$' ./cmd/parapet
+	go test -count=1 -run='AppendersAreGenerated' ./model/wire ./model/receipts/receipt
 	go mod tidy -diff
 	internal/tools/verifypage --check
 	@graph() { find graph -name '*.go' | sort | xargs sha256sum; }; before=$$(graph); $(GQLGEN); \

@@ -14,6 +14,12 @@ import (
 // the shortest strings and numbers, no white space. Numbers are doubles, as RFC 8785
 // demands: integers beyond 2^53 lose digits, which amounts of money never reach.
 func Canonical(value any) (jsontext.Value, error) {
+	a := wire.NewAppender(1024)
+	if appendCanonicalRecord(a, value) {
+		if text, err := a.Text(); err == nil {
+			return text, nil
+		}
+	}
 	text, err := wire.Encode(value)
 	if err != nil {
 		return nil, fmt.Errorf("encode: %w", err)
