@@ -40,7 +40,7 @@ const (
 )
 
 var queues = map[string]river.QueueConfig{
-	queueMatching: {MaxWorkers: 4}, queueSlices: {MaxWorkers: 2}, queuePayouts: {MaxWorkers: 32}, queueAccounts: {MaxWorkers: 8}, queueBatches: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(operations.DueWorkKinds())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
+	queueMatching: {MaxWorkers: 4}, queueSlices: {MaxWorkers: 3}, queuePayouts: {MaxWorkers: 32}, queueAccounts: {MaxWorkers: 8}, queueBatches: {MaxWorkers: 3}, queueFeeds: {MaxWorkers: 2}, queueSweeps: {MaxWorkers: 2 * len(operations.DueWorkKinds())}, queueRescues: {MaxWorkers: 1}, queueChecks: {MaxWorkers: 1}, queueReports: {MaxWorkers: 1},
 	queueWebhooks: {MaxWorkers: 100}, queueFailing: {MaxWorkers: 20},
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/claims/adjudication"
+	"parapet/model/hazard/occurrence"
 	"parapet/model/modeltest"
 )
 
@@ -71,5 +72,25 @@ func TestSliceBeginsOnlyWithTimeLeft(t *testing.T) {
 		require.Equal(t, more, slicesOf(t, b)[0].DoneAt == nil)
 		_, err = b.Service.Adjudication.DecideSlices(t.Context())
 		require.NoError(t, err)
+	}
+}
+
+// TestSlicesAreSmallWhileRequestsAreAnswered writes slices in a process that answers
+// requests, and in one that does not.
+func TestSlicesAreSmallWhileRequestsAreAnswered(t *testing.T) {
+	t.Parallel()
+	for busy, sizes := range map[bool][]int{true: {150, 150, 20}, false: {320}} {
+		b := modeltest.New(t, modeltest.WithoutChecks())
+		b.CopyPolicies(320)
+		if busy {
+			t.Cleanup(b.OccupyBulkWork())
+		}
+		b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
+		require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
+		var written []int
+		for _, slice := range slicesOf(t, b) {
+			written = append(written, len(slice.Policies))
+		}
+		require.Equal(t, sizes, written)
 	}
 }

@@ -23,7 +23,7 @@ var ErrBarrierPending = errors.New("the second pass must wait: a policy may stil
 
 // inlineSlices is up to how many slices Evaluate decides itself. It decides small events
 // at once, and leaves larger ones to DecideSlices.
-const inlineSlices = 4
+const inlineSlices = 2
 
 // Evaluate matches occurrences to the policies whose cover they touch: it writes the
 // slices of the candidates, and decides those of small events or enqueues DecideSlices. It

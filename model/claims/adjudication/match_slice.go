@@ -20,10 +20,15 @@ import (
 	"parapet/model/kernel/store"
 )
 
-// MatchBatchSize is how many policies one transaction decides: large enough for few
-// statements, small enough for short locks, and for requests, whose commits wait while the
-// log of a slice is written (make bench/storm, BenchmarkStorm/Pay/Quotes).
-const MatchBatchSize = 400
+// These are how many policies one transaction decides: enough for few statements, which
+// BenchmarkStorm/Decide of make bench/storm measures, and few enough for short locks.
+// Requests have to wait while the log of a slice is written: while the process answers
+// any, it writes small slices, which BenchmarkStorm/Pay/Quotes measures. An event is
+// decided within minutes, so most of its slices meet the load for which they were written.
+const (
+	MatchBatchSize     = 1000
+	matchBatchSizeBusy = 150
+)
 
 // DecideSlices decides slices of any occurrences until none is due. Worker distinguishes
 // the jobs that may run at the same time: a queue holds one unfinished job for each.

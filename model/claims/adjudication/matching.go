@@ -158,7 +158,11 @@ type MatchSettings struct {
 // divide divides the policies of an event, in order of their ids, into slices, in the order
 // in which they are decided. The ids of each slice ascend, which is the order of locks.
 func (s *Service) divide(ctx context.Context, tx *store.Tx, policies []candidates.Candidate) ([][]candidates.Candidate, error) {
-	if len(policies) > s.sliceSize && store.Local[MatchSettings](s.Store).LargestFirst {
+	size := s.sliceSize
+	if s.Bulk.AnswersRequests() {
+		size = min(size, matchBatchSizeBusy)
+	}
+	if len(policies) > size && store.Local[MatchSettings](s.Store).LargestFirst {
 		var largest []uuid.UUID
 		err := tx.NewRaw(`select id from (select id, row_number() over (partition by currency order by limit_remaining desc, id) as place from policies where id in (?)) p
 			order by place, id`, bun.List(candidates.IDs(policies))).Scan(ctx, &largest)
@@ -171,7 +175,7 @@ func (s *Service) divide(ctx context.Context, tx *store.Tx, policies []candidate
 		}
 		slices.SortFunc(policies, func(a, b candidates.Candidate) int { return cmp.Compare(place[a.ID], place[b.ID]) })
 	}
-	parts := slices.Collect(slices.Chunk(policies, s.sliceSize))
+	parts := slices.Collect(slices.Chunk(policies, size))
 	for _, part := range parts {
 		slices.SortFunc(part, candidates.Candidate.Compare)
 	}

@@ -35,8 +35,10 @@ func requireOneClaimEach(t *testing.T, b *modeltest.Bundle, policies int) {
 
 func TestLargeEventIsDecidedInDisjointSlicesByManyWorkers(t *testing.T) {
 	t.Parallel()
-	const policies = 5*adjudication.MatchBatchSize + 300
+	const size = 400
+	const policies = 5*size + 300
 	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.Service.Adjudication.SetSliceSize(size)
 	b.CopyPolicies(policies)
 	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
@@ -47,7 +49,7 @@ func TestLargeEventIsDecidedInDisjointSlicesByManyWorkers(t *testing.T) {
 	done := 0
 	for i, slice := range slicesOf(t, b) {
 		require.Equal(t, i+1, slice.Number)
-		require.LessOrEqual(t, len(slice.Policies), adjudication.MatchBatchSize)
+		require.LessOrEqual(t, len(slice.Policies), size)
 		for j, id := range slice.Policies {
 			require.False(t, seen[id], "the slices are disjoint")
 			require.True(t, j == 0 || slice.Policies[j-1].String() < id.String(), "ids ascend")

@@ -6,7 +6,7 @@ import "parapet/model/kernel/store"
 type Service struct {
 	*store.Store
 
-	sliceSize int // policies of a slice
+	sliceSize int // policies of a slice; fewer while the process answers requests
 }
 
 // New returns the operations on a database.

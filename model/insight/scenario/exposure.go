@@ -120,7 +120,7 @@ func (e *exposureSummary) evaluatePolicies(ctx context.Context, tx bun.Tx, sc *S
 	if err != nil {
 		return err
 	}
-	for slice := range slices.Chunk(concerned[sc.Row.ID], 4*adjudication.MatchBatchSize) {
+	for slice := range slices.Chunk(concerned[sc.Row.ID], 2*adjudication.MatchBatchSize) {
 		policies, err := alone.loadPolicies(ctx, tx, slice, narrow)
 		if err != nil {
 			return err

@@ -65,7 +65,7 @@ func (g *BulkGate) CountRequest() {
 // Enter waits until a piece of bulk work may begin. The caller calls leave when the piece
 // ends, and holds no transaction while it waits. Errors: ErrBusy, and that of ctx.
 func (g *BulkGate) Enter(ctx context.Context) (leave func(), err error) {
-	if !g.answersRequests() {
+	if !g.AnswersRequests() {
 		return func() {}, ctx.Err()
 	}
 	waited := time.NewTimer(cmp.Or(g.MaxWait, defaultMaxWait))
@@ -97,7 +97,8 @@ func (g *BulkGate) EnterWithin(ctx context.Context, limit time.Duration) (leave 
 	return leave
 }
 
-func (g *BulkGate) answersRequests() bool {
+// AnswersRequests reports whether the process answers requests.
+func (g *BulkGate) AnswersRequests() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.movePeriod()
