@@ -1,6 +1,6 @@
 // Package recordgen generates functions that append records as JSON to the text of a
-// wire.Appender. A test of each package that has such functions calls Generate, and
-// compares or writes the file. The package has no states. Start reading at Generate.
+// wire.Appender. A test of each package that has such functions calls Check. The package
+// has no states. Start reading at Check.
 package recordgen
 
 import (
@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"go/format"
 	"maps"
+	"os"
 	"reflect"
 	"slices"
 	"strings"
@@ -19,8 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// File is what Generate writes.
+// File is a generated file.
 type File struct {
+	Name    string
 	Package string // import path
 	// Canonical writes the members in the order of RFC 8785.
 	Canonical bool
@@ -29,21 +31,36 @@ type File struct {
 	Records []reflect.Type
 }
 
-// Generate returns the Go source of a file.
-func Generate(t *testing.T, file File) []byte {
+// Check checks that a file in the working directory is what its types say; with update it
+// writes the file first.
+func Check(t *testing.T, file File, update bool) {
+	t.Helper()
+	source := generate(t, file)
+	if update {
+		require.NoError(t, os.WriteFile(file.Name, source, 0o600))
+	}
+	committed, err := os.ReadFile(file.Name)
+	require.NoError(t, err)
+	require.Equal(t, string(source), string(committed), "run make generate")
+}
+
+// generate returns the Go source of a file.
+func generate(t *testing.T, file File) []byte {
 	t.Helper()
 	g := &generator{T: t, File: file, types: slices.Clone(file.Records)}
-	fmt.Fprintf(&g.out, "// %s appends a record whose type has a function here; known is false for others.\n", g.prefix()+"Record")
+	fmt.Fprintf(&g.out, "// %s appends a record whose type has a function here; known is false for others.\n// The functions of types append members without braces.\n", g.prefix()+"Record")
 	fmt.Fprintf(&g.out, "func %sRecord(a *%s, record any) (known bool) {\n\tswitch r := record.(type) {\n", g.prefix(), g.local(wirePackage, "Appender"))
 	for _, of := range file.Records {
-		fmt.Fprintf(&g.out, "\tcase *%[1]s:\n\t\tif r == nil {\n\t\t\treturn false\n\t\t}\n\t\t%[2]s(a, r)\n\tcase %[1]s:\n\t\t%[2]s(a, &r)\n", g.typeName(of), g.functionName(of))
+		fmt.Fprintf(&g.out, "\tcase *%s:\n\t\tif r == nil {\n\t\t\treturn false\n\t\t}\n", g.typeName(of))
+		g.object(of, "r")
+		fmt.Fprintf(&g.out, "\tcase %s:\n\t\treturn %sRecord(a, &r)\n", g.typeName(of), g.prefix())
 	}
 	g.out.WriteString("\tdefault:\n\t\treturn false\n\t}\n\treturn true\n}\n")
 	for written := 0; written < len(g.types); written++ {
 		of := g.types[written]
-		fmt.Fprintf(&g.out, "\nfunc %s(a *%s, v *%s) {\n\ta.Token(\"{\")\n", g.functionName(of), g.local(wirePackage, "Appender"), g.typeName(of))
+		fmt.Fprintf(&g.out, "\nfunc %s(a *%s, v *%s) {\n", g.functionName(of), g.local(wirePackage, "Appender"), g.typeName(of))
 		g.members(of)
-		g.out.WriteString("\ta.Token(\"}\")\n}\n")
+		g.out.WriteString("}\n")
 	}
 	source, err := format.Source(slices.Concat([]byte(g.header()), g.out.Bytes()))
 	require.NoError(t, err)
@@ -104,62 +121,55 @@ func (g *generator) functionName(of reflect.Type) string {
 	return g.prefix() + strings.ToUpper(pkg[:1]) + pkg[1:] + name
 }
 
-// member is a member of an object.
-type member struct {
-	name, options string
-	of            reflect.Type
-	value         string
-}
-
-// membersOf returns the members of a struct, with those of embedded structs in their place.
-func (g *generator) membersOf(of reflect.Type, value string) (members []member) {
-	for i := range of.NumField() {
-		field := of.Field(i)
-		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
-		at := value + "." + field.Name
-		switch {
-		case field.Anonymous && name == "":
-			members = append(members, g.membersOf(field.Type, at)...)
-		case field.IsExported() && name != "-":
-			require.NotEmpty(g, name, "%s.%s", of, field.Name)
-			members = append(members, member{name, options, field.Type, at})
-		}
-	}
-	return members
-}
-
-// members writes all members of a struct. The first is always present.
+// members writes all members of a struct, those of an embedded one by its function. The
+// first member is always present.
 func (g *generator) members(of reflect.Type) {
-	members := g.membersOf(of, "v")
+	fields := reflect.VisibleFields(of)
+	fields = slices.DeleteFunc(fields, func(f reflect.StructField) bool {
+		return len(f.Index) > 1 || !f.IsExported() || f.Tag.Get("json") == "-"
+	})
 	if g.Canonical {
-		slices.SortFunc(members, func(a, b member) int { return strings.Compare(a.name, b.name) })
+		slices.SortFunc(fields, func(a, b reflect.StructField) int { return strings.Compare(a.Tag.Get("json"), b.Tag.Get("json")) })
 	}
-	for i, m := range members {
-		comma := ","
+	for i, field := range fields {
+		name, options, _ := strings.Cut(field.Tag.Get("json"), ",")
+		at, comma := "v."+field.Name, ","
 		if i == 0 {
 			comma = ""
-			require.Empty(g, m.options, "%s: a first member that may be absent", of)
+			require.Empty(g, options, "%s: a first member that may be absent", of)
 		}
-		if m.options != "" {
-			fmt.Fprintf(&g.out, "\tif %s {\n", g.presence(m))
-		}
-		fmt.Fprintf(&g.out, "\ta.Token(`%s%q:`)\n", comma, m.name)
-		switch {
-		case m.options == "":
-			g.value(m.of, m.value)
+		if field.Anonymous && name == "" {
+			require.False(g, g.Canonical, "%s: the order of embedded members", of)
+			require.True(g, g.hasFunction(field.Type), "%s", field.Type)
+			if comma != "" {
+				g.out.WriteString("\ta.Token(\",\")\n")
+			}
+			fmt.Fprintf(&g.out, "\t%s(a, &%s)\n", g.functionName(field.Type), at)
 			continue
-		case m.of.Kind() == reflect.Pointer:
-			g.pointed(m.of, m.value)
-		default:
-			g.value(m.of, m.value)
 		}
-		g.out.WriteString("\t}\n")
+		require.NotEmpty(g, name, "%s.%s", of, field.Name)
+		if options != "" {
+			fmt.Fprintf(&g.out, "\tif %s {\n", g.presence(field.Type, options, at))
+		}
+		fmt.Fprintf(&g.out, "\ta.Token(`%s%q:`)\n", comma, name)
+		if options != "" && field.Type.Kind() == reflect.Pointer {
+			g.pointed(field.Type, at)
+		} else {
+			g.value(field.Type, at)
+		}
+		if options != "" {
+			g.out.WriteString("\t}\n")
+		}
 	}
+}
+
+// object writes an object: the braces and the call for its members.
+func (g *generator) object(of reflect.Type, pointer string) {
+	fmt.Fprintf(&g.out, "\ta.Token(\"{\")\n\t%s(a, %s)\n\ta.Token(\"}\")\n", g.functionName(of), pointer)
 }
 
 // presence returns the condition under which a member with options is written.
-func (g *generator) presence(m member) string {
-	of, options, value := m.of, m.options, m.value
+func (g *generator) presence(of reflect.Type, options, value string) string {
 	pointer := of.Kind() == reflect.Pointer
 	switch {
 	case options == "omitzero" && (pointer || of.Kind() == reflect.Slice || of.Kind() == reflect.Map):
@@ -198,7 +208,7 @@ func marshalsItself(of reflect.Type) bool { return of.Implements(reflect.TypeFor
 // pointed writes what a pointer that is not nil points to.
 func (g *generator) pointed(pointer reflect.Type, value string) {
 	if of := pointer.Elem(); g.hasFunction(of) {
-		fmt.Fprintf(&g.out, "\t%s(a, %s)\n", g.functionName(of), value)
+		g.object(of, value)
 	} else {
 		g.value(of, "*"+value)
 	}
@@ -219,7 +229,7 @@ func (g *generator) value(of reflect.Type, value string) {
 		g.pointed(of, value)
 		g.out.WriteString("\t}\n")
 	case g.hasFunction(of):
-		line(g.functionName(of) + "(a, &%s)")
+		g.object(of, "&"+value)
 	case marshalsItself(of) && !g.Canonical:
 		line("a.Other(%s)")
 	case of.Kind() == reflect.String:

@@ -12,113 +12,144 @@ import (
 )
 
 // appendRecord appends a record whose type has a function here; known is false for others.
+// The functions of types append members without braces.
 func appendRecord(a *Appender, record any) (known bool) {
 	switch r := record.(type) {
 	case *Claim:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendClaim(a, r)
+		a.Token("}")
 	case Claim:
-		appendClaim(a, &r)
+		return appendRecord(a, &r)
 	case *Determination:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendDetermination(a, r)
+		a.Token("}")
 	case Determination:
-		appendDetermination(a, &r)
+		return appendRecord(a, &r)
 	case *Payout:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendPayout(a, r)
+		a.Token("}")
 	case Payout:
-		appendPayout(a, &r)
+		return appendRecord(a, &r)
 	case *Policy:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendPolicy(a, r)
+		a.Token("}")
 	case Policy:
-		appendPolicy(a, &r)
+		return appendRecord(a, &r)
 	case *StoredPolicy:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendStoredPolicy(a, r)
+		a.Token("}")
 	case StoredPolicy:
-		appendStoredPolicy(a, &r)
+		return appendRecord(a, &r)
 	case *Quote:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendQuote(a, r)
+		a.Token("}")
 	case Quote:
-		appendQuote(a, &r)
+		return appendRecord(a, &r)
 	case *QuoteHead:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendQuoteHead(a, r)
+		a.Token("}")
 	case QuoteHead:
-		appendQuoteHead(a, &r)
+		return appendRecord(a, &r)
 	case *QuotePricing:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendQuotePricing(a, r)
+		a.Token("}")
 	case QuotePricing:
-		appendQuotePricing(a, &r)
+		return appendRecord(a, &r)
 	case *QuoteTail:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendQuoteTail(a, r)
+		a.Token("}")
 	case QuoteTail:
-		appendQuoteTail(a, &r)
+		return appendRecord(a, &r)
 	case *trigger.Cover:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendTriggerCover(a, r)
+		a.Token("}")
 	case trigger.Cover:
-		appendTriggerCover(a, &r)
+		return appendRecord(a, &r)
 	case *ObservedData:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendObservedData(a, r)
+		a.Token("}")
 	case ObservedData:
-		appendObservedData(a, &r)
+		return appendRecord(a, &r)
 	case *DeterminationData:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendDeterminationData(a, r)
+		a.Token("}")
 	case DeterminationData:
-		appendDeterminationData(a, &r)
+		return appendRecord(a, &r)
 	case *DecisionData:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendDecisionData(a, r)
+		a.Token("}")
 	case DecisionData:
-		appendDecisionData(a, &r)
+		return appendRecord(a, &r)
 	case *IncreaseData:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendIncreaseData(a, r)
+		a.Token("}")
 	case IncreaseData:
-		appendIncreaseData(a, &r)
+		return appendRecord(a, &r)
 	case *PayoutData:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendPayoutData(a, r)
+		a.Token("}")
 	case PayoutData:
-		appendPayoutData(a, &r)
+		return appendRecord(a, &r)
 	default:
 		return false
 	}
@@ -126,31 +157,9 @@ func appendRecord(a *Appender, record any) (known bool) {
 }
 
 func appendClaim(a *Appender, v *Claim) {
-	a.Token("{")
-	a.Token(`"id":`)
-	a.String(string(v.Header.ID))
-	a.Token(`,"object":`)
-	a.String(string(v.Header.Object))
-	a.Token(`,"partner":`)
-	if v.Header.Partner == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.Header.Partner))
-	}
-	a.Token(`,"created_at":`)
-	a.Time(v.Header.CreatedAt)
-	a.Token(`,"updated_at":`)
-	a.Time(v.Header.UpdatedAt)
-	a.Token(`,"version":`)
-	a.Int(int64(v.Header.Version))
-	a.Token(`,"partner_reference":`)
-	if v.References.PartnerReference == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.References.PartnerReference))
-	}
-	a.Token(`,"metadata":`)
-	a.Texts(v.References.Metadata)
+	appendHeader(a, &v.Header)
+	a.Token(",")
+	appendReferences(a, &v.References)
 	a.Token(`,"policy_id":`)
 	a.String(string(v.PolicyID))
 	a.Token(`,"status":`)
@@ -167,37 +176,49 @@ func appendClaim(a *Appender, v *Claim) {
 	if v.Occurrence == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendOccurrenceBrief(a, v.Occurrence)
+		a.Token("}")
 	}
 	a.Token(`,"determination":`)
 	if v.Determination == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendDetermination(a, v.Determination)
+		a.Token("}")
 	}
 	a.Token(`,"requested_amount":`)
 	if v.RequestedAmount == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendMoneyMoney(a, v.RequestedAmount)
+		a.Token("}")
 	}
 	a.Token(`,"amount":`)
 	if v.Amount == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendMoneyMoney(a, v.Amount)
+		a.Token("}")
 	}
 	a.Token(`,"decision":`)
 	if v.Decision == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendDecision(a, v.Decision)
+		a.Token("}")
 	}
 	a.Token(`,"payouts":`)
 	a.Token("[")
 	for i := range v.Payouts {
 		a.Next(i)
+		a.Token("{")
 		appendPayout(a, &v.Payouts[i])
+		a.Token("}")
 	}
 	a.Token("]")
 	a.Token(`,"payouts_count":`)
@@ -212,21 +233,25 @@ func appendClaim(a *Appender, v *Claim) {
 	}
 	if v.MeasurementState != nil {
 		a.Token(`,"measurement_state":`)
+		a.Token("{")
 		appendMeasurementState(a, v.MeasurementState)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendDetermination(a *Appender, v *Determination) {
-	a.Token("{")
 	a.Token(`"index":`)
 	if v.Index == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendHazardMeasure(a, v.Index)
+		a.Token("}")
 	}
 	a.Token(`,"threshold":`)
+	a.Token("{")
 	appendHazardMeasure(a, &v.Threshold)
+	a.Token("}")
 	a.Token(`,"occurred_at":`)
 	a.Time(v.OccurredAt)
 	a.Token(`,"distance_km":`)
@@ -238,7 +263,9 @@ func appendDetermination(a *Appender, v *Determination) {
 	a.Token(`,"factor":`)
 	a.String(string(v.Factor))
 	a.Token(`,"amount":`)
+	a.Token("{")
 	appendMoneyMoney(a, &v.Amount)
+	a.Token("}")
 	a.Token(`,"stage":`)
 	a.String(string(v.Stage))
 	a.Token(`,"first_day":`)
@@ -261,29 +288,14 @@ func appendDetermination(a *Appender, v *Determination) {
 	a.String(string(v.ReceiptHash))
 	if v.Measurement != nil {
 		a.Token(`,"measurement":`)
+		a.Token("{")
 		appendMeasurementResult(a, v.Measurement)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendPayout(a *Appender, v *Payout) {
-	a.Token("{")
-	a.Token(`"id":`)
-	a.String(string(v.Header.ID))
-	a.Token(`,"object":`)
-	a.String(string(v.Header.Object))
-	a.Token(`,"partner":`)
-	if v.Header.Partner == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.Header.Partner))
-	}
-	a.Token(`,"created_at":`)
-	a.Time(v.Header.CreatedAt)
-	a.Token(`,"updated_at":`)
-	a.Time(v.Header.UpdatedAt)
-	a.Token(`,"version":`)
-	a.Int(int64(v.Header.Version))
+	appendHeader(a, &v.Header)
 	a.Token(`,"claim_id":`)
 	a.String(string(v.ClaimID))
 	a.Token(`,"policy_id":`)
@@ -291,7 +303,9 @@ func appendPayout(a *Appender, v *Payout) {
 	a.Token(`,"status":`)
 	a.String(string(v.Status))
 	a.Token(`,"amount":`)
+	a.Token("{")
 	appendMoneyMoney(a, &v.Amount)
+	a.Token("}")
 	a.Token(`,"payout_method_id":`)
 	if v.PayoutMethodID == nil {
 		a.Token("null")
@@ -344,258 +358,42 @@ func appendPayout(a *Appender, v *Payout) {
 	}
 	if v.Approval != nil {
 		a.Token(`,"approval":`)
+		a.Token("{")
 		appendPayoutApproval(a, v.Approval)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendPolicy(a *Appender, v *Policy) {
-	a.Token("{")
-	a.Token(`"id":`)
-	a.String(string(v.PolicyHead.Header.ID))
-	a.Token(`,"object":`)
-	a.String(string(v.PolicyHead.Header.Object))
-	a.Token(`,"partner":`)
-	if v.PolicyHead.Header.Partner == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.PolicyHead.Header.Partner))
-	}
-	a.Token(`,"created_at":`)
-	a.Time(v.PolicyHead.Header.CreatedAt)
-	a.Token(`,"updated_at":`)
-	a.Time(v.PolicyHead.Header.UpdatedAt)
-	a.Token(`,"version":`)
-	a.Int(int64(v.PolicyHead.Header.Version))
-	a.Token(`,"partner_reference":`)
-	if v.PolicyHead.References.PartnerReference == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.PolicyHead.References.PartnerReference))
-	}
-	a.Token(`,"metadata":`)
-	a.Texts(v.PolicyHead.References.Metadata)
-	a.Token(`,"status":`)
-	a.String(string(v.PolicyHead.Status))
-	a.Token(`,"cover_phase":`)
-	a.String(string(v.PolicyHead.CoverPhase))
-	a.Token(`,"quote_id":`)
-	a.String(string(v.PolicyHead.QuoteID))
-	a.Token(`,"product":`)
-	a.String(string(v.PolicyHead.Product))
-	a.Token(`,"product_version":`)
-	a.Int(int64(v.PolicyHead.ProductVersion))
-	a.Token(`,"policyholder":`)
-	if v.PolicyHead.Policyholder == nil {
-		a.Token("null")
-	} else {
-		appendPerson(a, v.PolicyHead.Policyholder)
-	}
-	a.Token(`,"cover":`)
-	appendTriggerCover(a, &v.PolicyCover.Cover)
-	a.Token(`,"terms_hash":`)
-	a.String(string(v.PolicyTail.TermsHash))
-	a.Token(`,"premium":`)
-	appendMoneyMoney(a, &v.PolicyTail.Premium)
-	a.Token(`,"limit":`)
-	appendMoneyMoney(a, &v.PolicyTail.Limit)
-	a.Token(`,"limit_remaining":`)
-	appendMoneyMoney(a, &v.PolicyTail.LimitRemaining)
-	a.Token(`,"effective_at":`)
-	a.Time(v.PolicyTail.EffectiveAt)
-	a.Token(`,"expires_at":`)
-	a.Time(v.PolicyTail.ExpiresAt)
-	a.Token(`,"claims":`)
-	a.Token("[")
-	for i := range v.PolicyTail.Claims {
-		a.Next(i)
-		appendClaimBrief(a, &v.PolicyTail.Claims[i])
-	}
-	a.Token("]")
-	a.Token(`,"claims_count":`)
-	a.Int(int64(v.PolicyTail.ClaimsCount))
-	a.Token(`,"cancelled_at":`)
-	if v.PolicyTail.CancelledAt == nil {
-		a.Token("null")
-	} else {
-		a.Time(*v.PolicyTail.CancelledAt)
-	}
-	a.Token("}")
+	appendPolicyHead(a, &v.PolicyHead)
+	a.Token(",")
+	appendPolicyCover(a, &v.PolicyCover)
+	a.Token(",")
+	appendPolicyTail(a, &v.PolicyTail)
 }
 
 func appendStoredPolicy(a *Appender, v *StoredPolicy) {
-	a.Token("{")
-	a.Token(`"id":`)
-	a.String(string(v.PolicyHead.Header.ID))
-	a.Token(`,"object":`)
-	a.String(string(v.PolicyHead.Header.Object))
-	a.Token(`,"partner":`)
-	if v.PolicyHead.Header.Partner == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.PolicyHead.Header.Partner))
-	}
-	a.Token(`,"created_at":`)
-	a.Time(v.PolicyHead.Header.CreatedAt)
-	a.Token(`,"updated_at":`)
-	a.Time(v.PolicyHead.Header.UpdatedAt)
-	a.Token(`,"version":`)
-	a.Int(int64(v.PolicyHead.Header.Version))
-	a.Token(`,"partner_reference":`)
-	if v.PolicyHead.References.PartnerReference == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.PolicyHead.References.PartnerReference))
-	}
-	a.Token(`,"metadata":`)
-	a.Texts(v.PolicyHead.References.Metadata)
-	a.Token(`,"status":`)
-	a.String(string(v.PolicyHead.Status))
-	a.Token(`,"cover_phase":`)
-	a.String(string(v.PolicyHead.CoverPhase))
-	a.Token(`,"quote_id":`)
-	a.String(string(v.PolicyHead.QuoteID))
-	a.Token(`,"product":`)
-	a.String(string(v.PolicyHead.Product))
-	a.Token(`,"product_version":`)
-	a.Int(int64(v.PolicyHead.ProductVersion))
-	a.Token(`,"policyholder":`)
-	if v.PolicyHead.Policyholder == nil {
-		a.Token("null")
-	} else {
-		appendPerson(a, v.PolicyHead.Policyholder)
-	}
+	appendPolicyHead(a, &v.PolicyHead)
 	a.Token(`,"cover":`)
 	a.Other(v.Cover)
-	a.Token(`,"terms_hash":`)
-	a.String(string(v.PolicyTail.TermsHash))
-	a.Token(`,"premium":`)
-	appendMoneyMoney(a, &v.PolicyTail.Premium)
-	a.Token(`,"limit":`)
-	appendMoneyMoney(a, &v.PolicyTail.Limit)
-	a.Token(`,"limit_remaining":`)
-	appendMoneyMoney(a, &v.PolicyTail.LimitRemaining)
-	a.Token(`,"effective_at":`)
-	a.Time(v.PolicyTail.EffectiveAt)
-	a.Token(`,"expires_at":`)
-	a.Time(v.PolicyTail.ExpiresAt)
-	a.Token(`,"claims":`)
-	a.Token("[")
-	for i := range v.PolicyTail.Claims {
-		a.Next(i)
-		appendClaimBrief(a, &v.PolicyTail.Claims[i])
-	}
-	a.Token("]")
-	a.Token(`,"claims_count":`)
-	a.Int(int64(v.PolicyTail.ClaimsCount))
-	a.Token(`,"cancelled_at":`)
-	if v.PolicyTail.CancelledAt == nil {
-		a.Token("null")
-	} else {
-		a.Time(*v.PolicyTail.CancelledAt)
-	}
-	a.Token("}")
+	a.Token(",")
+	appendPolicyTail(a, &v.PolicyTail)
 }
 
 func appendQuote(a *Appender, v *Quote) {
-	a.Token("{")
-	a.Token(`"id":`)
-	a.String(string(v.QuoteHead.Header.ID))
-	a.Token(`,"object":`)
-	a.String(string(v.QuoteHead.Header.Object))
-	a.Token(`,"partner":`)
-	if v.QuoteHead.Header.Partner == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.QuoteHead.Header.Partner))
-	}
-	a.Token(`,"created_at":`)
-	a.Time(v.QuoteHead.Header.CreatedAt)
-	a.Token(`,"updated_at":`)
-	a.Time(v.QuoteHead.Header.UpdatedAt)
-	a.Token(`,"version":`)
-	a.Int(int64(v.QuoteHead.Header.Version))
-	a.Token(`,"partner_reference":`)
-	if v.QuoteHead.References.PartnerReference == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.QuoteHead.References.PartnerReference))
-	}
-	a.Token(`,"metadata":`)
-	a.Texts(v.QuoteHead.References.Metadata)
-	a.Token(`,"product":`)
-	a.String(string(v.QuoteHead.Product))
-	a.Token(`,"product_version":`)
-	a.Int(int64(v.QuoteHead.ProductVersion))
-	a.Token(`,"status":`)
-	a.String(string(v.QuoteHead.Status))
-	a.Token(`,"context":`)
-	a.Other(v.QuoteHead.Context)
-	a.Token(`,"ignored_context":`)
-	a.Token("[")
-	for i := range v.QuoteHead.IgnoredContext {
-		a.Next(i)
-		a.String(string(v.QuoteHead.IgnoredContext[i]))
-	}
-	a.Token("]")
-	a.Token(`,"cover":`)
-	appendTriggerCover(a, &v.QuoteTerms.Cover)
-	a.Token(`,"terms_hash":`)
-	a.String(string(v.QuoteTerms.TermsHash))
-	a.Token(`,"price":`)
-	appendPricingPrice(a, &v.QuotePricing.Price)
-	a.Token(`,"basis":`)
-	appendPricingBasis(a, &v.QuotePricing.Basis)
-	a.Token(`,"history":`)
-	a.Token("[")
-	for i := range v.QuotePricing.History {
-		a.Next(i)
-		appendPricingPastEvent(a, &v.QuotePricing.History[i])
-	}
-	a.Token("]")
-	a.Token(`,"expires_at":`)
-	a.Time(v.QuoteTail.ExpiresAt)
-	a.Token(`,"moratorium":`)
-	if v.QuoteTail.Moratorium == nil {
-		a.Token("null")
-	} else {
-		appendQuoteMoratorium(a, v.QuoteTail.Moratorium)
-	}
-	a.Token(`,"policy_id":`)
-	if v.QuoteTail.PolicyID == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.QuoteTail.PolicyID))
-	}
-	a.Token("}")
+	appendQuoteHead(a, &v.QuoteHead)
+	a.Token(",")
+	appendQuoteTerms(a, &v.QuoteTerms)
+	a.Token(",")
+	appendQuotePricing(a, &v.QuotePricing)
+	a.Token(",")
+	appendQuoteTail(a, &v.QuoteTail)
 }
 
 func appendQuoteHead(a *Appender, v *QuoteHead) {
-	a.Token("{")
-	a.Token(`"id":`)
-	a.String(string(v.Header.ID))
-	a.Token(`,"object":`)
-	a.String(string(v.Header.Object))
-	a.Token(`,"partner":`)
-	if v.Header.Partner == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.Header.Partner))
-	}
-	a.Token(`,"created_at":`)
-	a.Time(v.Header.CreatedAt)
-	a.Token(`,"updated_at":`)
-	a.Time(v.Header.UpdatedAt)
-	a.Token(`,"version":`)
-	a.Int(int64(v.Header.Version))
-	a.Token(`,"partner_reference":`)
-	if v.References.PartnerReference == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.References.PartnerReference))
-	}
-	a.Token(`,"metadata":`)
-	a.Texts(v.References.Metadata)
+	appendHeader(a, &v.Header)
+	a.Token(",")
+	appendReferences(a, &v.References)
 	a.Token(`,"product":`)
 	a.String(string(v.Product))
 	a.Token(`,"product_version":`)
@@ -611,34 +409,38 @@ func appendQuoteHead(a *Appender, v *QuoteHead) {
 		a.String(string(v.IgnoredContext[i]))
 	}
 	a.Token("]")
-	a.Token("}")
 }
 
 func appendQuotePricing(a *Appender, v *QuotePricing) {
-	a.Token("{")
 	a.Token(`"price":`)
+	a.Token("{")
 	appendPricingPrice(a, &v.Price)
+	a.Token("}")
 	a.Token(`,"basis":`)
+	a.Token("{")
 	appendPricingBasis(a, &v.Basis)
+	a.Token("}")
 	a.Token(`,"history":`)
 	a.Token("[")
 	for i := range v.History {
 		a.Next(i)
+		a.Token("{")
 		appendPricingPastEvent(a, &v.History[i])
+		a.Token("}")
 	}
 	a.Token("]")
-	a.Token("}")
 }
 
 func appendQuoteTail(a *Appender, v *QuoteTail) {
-	a.Token("{")
 	a.Token(`"expires_at":`)
 	a.Time(v.ExpiresAt)
 	a.Token(`,"moratorium":`)
 	if v.Moratorium == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendQuoteMoratorium(a, v.Moratorium)
+		a.Token("}")
 	}
 	a.Token(`,"policy_id":`)
 	if v.PolicyID == nil {
@@ -646,13 +448,13 @@ func appendQuoteTail(a *Appender, v *QuoteTail) {
 	} else {
 		a.String(string(*v.PolicyID))
 	}
-	a.Token("}")
 }
 
 func appendTriggerCover(a *Appender, v *trigger.Cover) {
-	a.Token("{")
 	a.Token(`"limit":`)
+	a.Token("{")
 	appendMoneyMoney(a, &v.Limit)
+	a.Token("}")
 	a.Token(`,"starts_at":`)
 	if v.StartsAt == nil {
 		a.Token("null")
@@ -668,18 +470,22 @@ func appendTriggerCover(a *Appender, v *trigger.Cover) {
 	a.Token(`,"place":`)
 	a.Other(v.Place)
 	a.Token(`,"trigger":`)
+	a.Token("{")
 	appendTriggerTrigger(a, &v.Trigger)
+	a.Token("}")
 	a.Token(`,"payout":`)
+	a.Token("{")
 	appendTriggerPayout(a, &v.Payout)
+	a.Token("}")
 	if v.Measurement != nil {
 		a.Token(`,"measurement":`)
+		a.Token("{")
 		appendTriggerMeasurement(a, v.Measurement)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendObservedData(a *Appender, v *ObservedData) {
-	a.Token("{")
 	a.Token(`"distance_km":`)
 	if v.DistanceKM == nil {
 		a.Token("null")
@@ -690,70 +496,78 @@ func appendObservedData(a *Appender, v *ObservedData) {
 	if v.Index == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendHazardMeasure(a, v.Index)
+		a.Token("}")
 	}
 	a.Token(`,"occurrence":`)
 	if v.Occurrence == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendOccurrenceBrief(a, v.Occurrence)
+		a.Token("}")
 	}
 	a.Token(`,"source_version":`)
 	a.String(string(v.SourceVersion))
 	a.Token(`,"stage":`)
 	a.String(string(v.Stage))
-	a.Token("}")
 }
 
 func appendDeterminationData(a *Appender, v *DeterminationData) {
-	a.Token("{")
 	a.Token(`"determination":`)
 	if v.Determination == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendDetermination(a, v.Determination)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendDecisionData(a *Appender, v *DecisionData) {
-	a.Token("{")
 	a.Token(`"amount":`)
 	if v.Amount == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendMoneyMoney(a, v.Amount)
+		a.Token("}")
 	}
 	a.Token(`,"decision":`)
 	if v.Decision == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendDecision(a, v.Decision)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendIncreaseData(a *Appender, v *IncreaseData) {
-	a.Token("{")
 	a.Token(`"amount":`)
 	if v.Amount == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendMoneyMoney(a, v.Amount)
+		a.Token("}")
 	}
 	a.Token(`,"determination":`)
 	if v.Determination == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendDetermination(a, v.Determination)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendPayoutData(a *Appender, v *PayoutData) {
-	a.Token("{")
 	a.Token(`"amount":`)
+	a.Token("{")
 	appendMoneyMoney(a, &v.Amount)
+	a.Token("}")
 	a.Token(`,"blocked_reason":`)
 	if v.BlockedReason == nil {
 		a.Token("null")
@@ -770,11 +584,39 @@ func appendPayoutData(a *Appender, v *PayoutData) {
 	}
 	a.Token(`,"status":`)
 	a.String(string(v.Status))
-	a.Token("}")
+}
+
+func appendHeader(a *Appender, v *Header) {
+	a.Token(`"id":`)
+	a.String(string(v.ID))
+	a.Token(`,"object":`)
+	a.String(string(v.Object))
+	a.Token(`,"partner":`)
+	if v.Partner == nil {
+		a.Token("null")
+	} else {
+		a.String(string(*v.Partner))
+	}
+	a.Token(`,"created_at":`)
+	a.Time(v.CreatedAt)
+	a.Token(`,"updated_at":`)
+	a.Time(v.UpdatedAt)
+	a.Token(`,"version":`)
+	a.Int(int64(v.Version))
+}
+
+func appendReferences(a *Appender, v *References) {
+	a.Token(`"partner_reference":`)
+	if v.PartnerReference == nil {
+		a.Token("null")
+	} else {
+		a.String(string(*v.PartnerReference))
+	}
+	a.Token(`,"metadata":`)
+	a.Texts(v.Metadata)
 }
 
 func appendOccurrenceBrief(a *Appender, v *OccurrenceBrief) {
-	a.Token("{")
 	a.Token(`"id":`)
 	a.String(string(v.ID))
 	a.Token(`,"source":`)
@@ -783,20 +625,16 @@ func appendOccurrenceBrief(a *Appender, v *OccurrenceBrief) {
 	a.String(string(v.SourceEventID))
 	a.Token(`,"occurred_at":`)
 	a.Time(v.OccurredAt)
-	a.Token("}")
 }
 
 func appendMoneyMoney(a *Appender, v *money.Money) {
-	a.Token("{")
 	a.Token(`"amount":`)
 	a.Int(int64(v.Amount))
 	a.Token(`,"currency":`)
 	a.String(string(v.Currency))
-	a.Token("}")
 }
 
 func appendDecision(a *Appender, v *Decision) {
-	a.Token("{")
 	a.Token(`"outcome":`)
 	a.String(string(v.Outcome))
 	a.Token(`,"reason_codes":`)
@@ -814,16 +652,16 @@ func appendDecision(a *Appender, v *Decision) {
 	} else {
 		a.Time(*v.NextReviewAt)
 	}
-	a.Token("}")
 }
 
 func appendMeasurementState(a *Appender, v *MeasurementState) {
-	a.Token("{")
 	a.Token(`"sources":`)
 	a.Token("[")
 	for i := range v.Sources {
 		a.Next(i)
+		a.Token("{")
 		appendSourceState(a, &v.Sources[i])
+		a.Token("}")
 	}
 	a.Token("]")
 	a.Token(`,"selected_source":`)
@@ -850,22 +688,20 @@ func appendMeasurementState(a *Appender, v *MeasurementState) {
 	if v.Challenge == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendChallenge(a, v.Challenge)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendHazardMeasure(a *Appender, v *hazard.Measure) {
-	a.Token("{")
 	a.Token(`"value":`)
 	a.String(string(v.Value))
 	a.Token(`,"unit":`)
 	a.String(string(v.Unit))
-	a.Token("}")
 }
 
 func appendMeasurementResult(a *Appender, v *MeasurementResult) {
-	a.Token("{")
 	a.Token(`"state":`)
 	a.String(string(v.State))
 	a.Token(`,"selected_source":`)
@@ -884,14 +720,14 @@ func appendMeasurementResult(a *Appender, v *MeasurementResult) {
 	a.Token("[")
 	for i := range v.Sources {
 		a.Next(i)
+		a.Token("{")
 		appendSourceReading(a, &v.Sources[i])
+		a.Token("}")
 	}
 	a.Token("]")
-	a.Token("}")
 }
 
 func appendPayoutApproval(a *Appender, v *PayoutApproval) {
-	a.Token("{")
 	a.Token(`"digest":`)
 	if v.Digest == nil {
 		a.Token("null")
@@ -906,61 +742,109 @@ func appendPayoutApproval(a *Appender, v *PayoutApproval) {
 	if v.PayoutMethod == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendPayoutDestination(a, v.PayoutMethod)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
-func appendPerson(a *Appender, v *Person) {
-	a.Token("{")
-	a.Token(`"name":`)
-	if v.Name == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.Name))
-	}
-	a.Token(`,"email":`)
-	if v.Email == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.Email))
-	}
-	a.Token(`,"country":`)
-	if v.Country == nil {
-		a.Token("null")
-	} else {
-		a.String(string(*v.Country))
-	}
-	a.Token("}")
-}
-
-func appendClaimBrief(a *Appender, v *ClaimBrief) {
-	a.Token("{")
-	a.Token(`"id":`)
-	a.String(string(v.ID))
+func appendPolicyHead(a *Appender, v *PolicyHead) {
+	appendHeader(a, &v.Header)
+	a.Token(",")
+	appendReferences(a, &v.References)
 	a.Token(`,"status":`)
 	a.String(string(v.Status))
+	a.Token(`,"cover_phase":`)
+	a.String(string(v.CoverPhase))
+	a.Token(`,"quote_id":`)
+	a.String(string(v.QuoteID))
+	a.Token(`,"product":`)
+	a.String(string(v.Product))
+	a.Token(`,"product_version":`)
+	a.Int(int64(v.ProductVersion))
+	a.Token(`,"policyholder":`)
+	if v.Policyholder == nil {
+		a.Token("null")
+	} else {
+		a.Token("{")
+		appendPerson(a, v.Policyholder)
+		a.Token("}")
+	}
+}
+
+func appendPolicyCover(a *Appender, v *PolicyCover) {
+	a.Token(`"cover":`)
+	a.Token("{")
+	appendTriggerCover(a, &v.Cover)
 	a.Token("}")
+}
+
+func appendPolicyTail(a *Appender, v *PolicyTail) {
+	a.Token(`"terms_hash":`)
+	a.String(string(v.TermsHash))
+	a.Token(`,"premium":`)
+	a.Token("{")
+	appendMoneyMoney(a, &v.Premium)
+	a.Token("}")
+	a.Token(`,"limit":`)
+	a.Token("{")
+	appendMoneyMoney(a, &v.Limit)
+	a.Token("}")
+	a.Token(`,"limit_remaining":`)
+	a.Token("{")
+	appendMoneyMoney(a, &v.LimitRemaining)
+	a.Token("}")
+	a.Token(`,"effective_at":`)
+	a.Time(v.EffectiveAt)
+	a.Token(`,"expires_at":`)
+	a.Time(v.ExpiresAt)
+	a.Token(`,"claims":`)
+	a.Token("[")
+	for i := range v.Claims {
+		a.Next(i)
+		a.Token("{")
+		appendClaimBrief(a, &v.Claims[i])
+		a.Token("}")
+	}
+	a.Token("]")
+	a.Token(`,"claims_count":`)
+	a.Int(int64(v.ClaimsCount))
+	a.Token(`,"cancelled_at":`)
+	if v.CancelledAt == nil {
+		a.Token("null")
+	} else {
+		a.Time(*v.CancelledAt)
+	}
+}
+
+func appendQuoteTerms(a *Appender, v *QuoteTerms) {
+	a.Token(`"cover":`)
+	a.Token("{")
+	appendTriggerCover(a, &v.Cover)
+	a.Token("}")
+	a.Token(`,"terms_hash":`)
+	a.String(string(v.TermsHash))
 }
 
 func appendPricingPrice(a *Appender, v *pricing.Price) {
-	a.Token("{")
 	a.Token(`"premium":`)
+	a.Token("{")
 	appendMoneyMoney(a, &v.Premium)
+	a.Token("}")
 	a.Token(`,"lines":`)
 	a.Token("[")
 	for i := range v.Lines {
 		a.Next(i)
+		a.Token("{")
 		appendPricingLine(a, &v.Lines[i])
+		a.Token("}")
 	}
 	a.Token("]")
 	a.Token(`,"rate_on_line":`)
 	a.Decimal(v.RateOnLine)
-	a.Token("}")
 }
 
 func appendPricingBasis(a *Appender, v *pricing.Basis) {
-	a.Token("{")
 	a.Token(`"method":`)
 	a.String(string(v.Method))
 	a.Token(`,"formula":`)
@@ -1016,14 +900,18 @@ func appendPricingBasis(a *Appender, v *pricing.Basis) {
 	a.Token(`,"commission_share":`)
 	a.Decimal(v.CommissionShare)
 	a.Token(`,"minimum_premium":`)
+	a.Token("{")
 	appendMoneyMoney(a, &v.MinimumPremium)
+	a.Token("}")
 	a.Token(`,"maximum_rate_on_line":`)
 	a.Decimal(v.MaximumRateOnLine)
 	a.Token(`,"season":`)
 	if v.Season == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendPricingSeason(a, v.Season)
+		a.Token("}")
 	}
 	a.Token(`,"notes":`)
 	a.Token("[")
@@ -1050,11 +938,9 @@ func appendPricingBasis(a *Appender, v *pricing.Basis) {
 	} else {
 		a.Decimal(*v.AnnualLossSquareSum)
 	}
-	a.Token("}")
 }
 
 func appendPricingPastEvent(a *Appender, v *pricing.PastEvent) {
-	a.Token("{")
 	a.Token(`"occurred_at":`)
 	a.Time(v.OccurredAt)
 	a.Token(`,"source":`)
@@ -1062,7 +948,9 @@ func appendPricingPastEvent(a *Appender, v *pricing.PastEvent) {
 	a.Token(`,"source_event_id":`)
 	a.String(string(v.SourceEventID))
 	a.Token(`,"index":`)
+	a.Token("{")
 	appendHazardMeasure(a, &v.Index)
+	a.Token("}")
 	a.Token(`,"distance_km":`)
 	if v.DistanceKM == nil {
 		a.Token("null")
@@ -1072,21 +960,19 @@ func appendPricingPastEvent(a *Appender, v *pricing.PastEvent) {
 	a.Token(`,"factor":`)
 	a.Decimal(v.Factor)
 	a.Token(`,"payout":`)
+	a.Token("{")
 	appendMoneyMoney(a, &v.Payout)
 	a.Token("}")
 }
 
 func appendQuoteMoratorium(a *Appender, v *QuoteMoratorium) {
-	a.Token("{")
 	a.Token(`"reason":`)
 	a.String(string(v.Reason))
 	a.Token(`,"ends_at":`)
 	a.Time(v.EndsAt)
-	a.Token("}")
 }
 
 func appendTriggerTrigger(a *Appender, v *trigger.Trigger) {
-	a.Token("{")
 	a.Token(`"kind":`)
 	a.String(string(v.Kind))
 	a.Token(`,"index":`)
@@ -1139,11 +1025,9 @@ func appendTriggerTrigger(a *Appender, v *trigger.Trigger) {
 		a.Token(`,"season_to":`)
 		a.String(string(*v.SeasonTo))
 	}
-	a.Token("}")
 }
 
 func appendTriggerPayout(a *Appender, v *trigger.Payout) {
-	a.Token("{")
 	a.Token(`"shape":`)
 	a.String(string(v.Shape))
 	if v.Threshold != nil {
@@ -1155,7 +1039,9 @@ func appendTriggerPayout(a *Appender, v *trigger.Payout) {
 		a.Token("[")
 		for i := range v.Steps {
 			a.Next(i)
+			a.Token("{")
 			appendTriggerRung(a, &v.Steps[i])
+			a.Token("}")
 		}
 		a.Token("]")
 	}
@@ -1164,7 +1050,9 @@ func appendTriggerPayout(a *Appender, v *trigger.Payout) {
 		a.Token("[")
 		for i := range v.Rings {
 			a.Next(i)
+			a.Token("{")
 			appendTriggerRing(a, &v.Rings[i])
+			a.Token("}")
 		}
 		a.Token("]")
 	}
@@ -1184,20 +1072,22 @@ func appendTriggerPayout(a *Appender, v *trigger.Payout) {
 		a.Token(`,"tick_share":`)
 		a.Decimal(*v.TickShare)
 	}
-	a.Token("}")
 }
 
 func appendTriggerMeasurement(a *Appender, v *trigger.Measurement) {
-	a.Token("{")
 	a.Token(`"sources":`)
 	a.Token("[")
 	for i := range v.Sources {
 		a.Next(i)
+		a.Token("{")
 		appendTriggerMeasurementSource(a, &v.Sources[i])
+		a.Token("}")
 	}
 	a.Token("]")
 	a.Token(`,"rule":`)
+	a.Token("{")
 	appendTriggerMeasurementRule(a, &v.Rule)
+	a.Token("}")
 	a.Token(`,"wait":`)
 	a.String(string(v.Wait))
 	a.Token(`,"fallback":`)
@@ -1206,11 +1096,9 @@ func appendTriggerMeasurement(a *Appender, v *trigger.Measurement) {
 	a.String(string(v.LongStop))
 	a.Token(`,"challenge_window":`)
 	a.String(string(v.ChallengeWindow))
-	a.Token("}")
 }
 
 func appendSourceState(a *Appender, v *SourceState) {
-	a.Token("{")
 	a.Token(`"source":`)
 	a.String(string(v.Source))
 	a.Token(`,"state":`)
@@ -1219,19 +1107,21 @@ func appendSourceState(a *Appender, v *SourceState) {
 	if v.Index == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendHazardMeasure(a, v.Index)
+		a.Token("}")
 	}
 	a.Token(`,"amount":`)
 	if v.Amount == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendMoneyMoney(a, v.Amount)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendChallenge(a *Appender, v *Challenge) {
-	a.Token("{")
 	a.Token(`"status":`)
 	a.String(string(v.Status))
 	a.Token(`,"opened_at":`)
@@ -1249,11 +1139,9 @@ func appendChallenge(a *Appender, v *Challenge) {
 		a.String(string(v.ReasonCodes[i]))
 	}
 	a.Token("]")
-	a.Token("}")
 }
 
 func appendSourceReading(a *Appender, v *SourceReading) {
-	a.Token("{")
 	a.Token(`"source":`)
 	a.String(string(v.Source))
 	a.Token(`,"source_event_id":`)
@@ -1274,29 +1162,35 @@ func appendSourceReading(a *Appender, v *SourceReading) {
 	if v.Index == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendHazardMeasure(a, v.Index)
+		a.Token("}")
 	}
 	a.Token(`,"amount":`)
+	a.Token("{")
 	appendMoneyMoney(a, &v.Amount)
+	a.Token("}")
 	a.Token(`,"reason":`)
 	a.String(string(v.Reason))
 	a.Token(`,"used":`)
 	a.Bool(v.Used)
 	a.Token(`,"readings_digest":`)
 	a.String(string(v.ReadingsDigest))
-	a.Token("}")
 }
 
 func appendPayoutDestination(a *Appender, v *PayoutDestination) {
-	a.Token("{")
 	a.Token(`"payout_method_id":`)
 	a.String(string(v.PayoutMethodID))
 	a.Token(`,"type":`)
 	a.String(string(v.Type))
 	a.Token(`,"beneficiary":`)
+	a.Token("{")
 	appendBeneficiary(a, &v.Beneficiary)
+	a.Token("}")
 	a.Token(`,"display":`)
+	a.Token("{")
 	appendDisplay(a, &v.Display)
+	a.Token("}")
 	a.Token(`,"fingerprint":`)
 	a.String(string(v.Fingerprint))
 	a.Token(`,"status":`)
@@ -1321,61 +1215,81 @@ func appendPayoutDestination(a *Appender, v *PayoutDestination) {
 	} else {
 		a.Time(*v.ReturnedAt)
 	}
-	a.Token("}")
+}
+
+func appendPerson(a *Appender, v *Person) {
+	a.Token(`"name":`)
+	if v.Name == nil {
+		a.Token("null")
+	} else {
+		a.String(string(*v.Name))
+	}
+	a.Token(`,"email":`)
+	if v.Email == nil {
+		a.Token("null")
+	} else {
+		a.String(string(*v.Email))
+	}
+	a.Token(`,"country":`)
+	if v.Country == nil {
+		a.Token("null")
+	} else {
+		a.String(string(*v.Country))
+	}
+}
+
+func appendClaimBrief(a *Appender, v *ClaimBrief) {
+	a.Token(`"id":`)
+	a.String(string(v.ID))
+	a.Token(`,"status":`)
+	a.String(string(v.Status))
 }
 
 func appendPricingLine(a *Appender, v *pricing.Line) {
-	a.Token("{")
 	a.Token(`"kind":`)
 	a.String(string(v.Kind))
 	a.Token(`,"amount":`)
+	a.Token("{")
 	appendMoneyMoney(a, &v.Amount)
 	a.Token("}")
 }
 
 func appendPricingSeason(a *Appender, v *pricing.Season) {
-	a.Token("{")
 	a.Token(`"from":`)
 	a.String(string(v.From))
 	a.Token(`,"to":`)
 	a.String(string(v.To))
-	a.Token("}")
 }
 
 func appendTriggerRung(a *Appender, v *trigger.Rung) {
-	a.Token("{")
 	a.Token(`"threshold":`)
 	a.Decimal(v.Threshold)
 	a.Token(`,"factor":`)
 	a.Decimal(v.Factor)
-	a.Token("}")
 }
 
 func appendTriggerRing(a *Appender, v *trigger.Ring) {
-	a.Token("{")
 	a.Token(`"radius_share":`)
 	a.Decimal(v.RadiusShare)
 	a.Token(`,"steps":`)
 	a.Token("[")
 	for i := range v.Steps {
 		a.Next(i)
+		a.Token("{")
 		appendTriggerRung(a, &v.Steps[i])
+		a.Token("}")
 	}
 	a.Token("]")
-	a.Token("}")
 }
 
 func appendTriggerMeasurementSource(a *Appender, v *trigger.MeasurementSource) {
-	a.Token("{")
 	a.Token(`"source":`)
 	a.String(string(v.Source))
 	a.Token(`,"stage":`)
 	a.String(string(v.Stage))
-	a.Token("}")
 }
 
 func appendTriggerMeasurementRule(a *Appender, v *trigger.MeasurementRule) {
-	a.Token("{")
 	a.Token(`"kind":`)
 	a.String(string(v.Kind))
 	if v.M != 0 {
@@ -1384,22 +1298,20 @@ func appendTriggerMeasurementRule(a *Appender, v *trigger.MeasurementRule) {
 	}
 	if v.Tolerance != nil {
 		a.Token(`,"tolerance":`)
+		a.Token("{")
 		appendHazardMeasure(a, v.Tolerance)
+		a.Token("}")
 	}
-	a.Token("}")
 }
 
 func appendBeneficiary(a *Appender, v *Beneficiary) {
-	a.Token("{")
 	a.Token(`"name":`)
 	a.String(string(v.Name))
 	a.Token(`,"country":`)
 	a.String(string(v.Country))
-	a.Token("}")
 }
 
 func appendDisplay(a *Appender, v *Display) {
-	a.Token("{")
 	a.Token(`"last4":`)
 	a.String(string(v.Last4))
 	a.Token(`,"institution":`)
@@ -1414,5 +1326,4 @@ func appendDisplay(a *Appender, v *Display) {
 	} else {
 		a.String(string(*v.Country))
 	}
-	a.Token("}")
 }

@@ -2,11 +2,8 @@ package wire
 
 import (
 	"flag"
-	"os"
 	"reflect"
 	"testing"
-
-	"github.com/stretchr/testify/require"
 
 	"parapet/internal/recordgen"
 	"parapet/model/hazard/trigger"
@@ -23,12 +20,5 @@ var appendedRecords = []reflect.Type{
 
 func TestAppendersAreGeneratedFromTheTypes(t *testing.T) {
 	t.Parallel()
-	const file = "appender_records.go"
-	source := recordgen.Generate(t, recordgen.File{Package: reflect.TypeFor[Claim]().PkgPath(), Records: appendedRecords})
-	if *update {
-		require.NoError(t, os.WriteFile(file, source, 0o600))
-	}
-	committed, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.Equal(t, string(source), string(committed), "run make generate")
+	recordgen.Check(t, recordgen.File{Name: "appender_records.go", Package: reflect.TypeFor[Claim]().PkgPath(), Records: appendedRecords}, *update)
 }

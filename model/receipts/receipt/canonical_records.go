@@ -11,15 +11,18 @@ import (
 )
 
 // appendCanonicalRecord appends a record whose type has a function here; known is false for others.
+// The functions of types append members without braces.
 func appendCanonicalRecord(a *wire.Appender, record any) (known bool) {
 	switch r := record.(type) {
 	case *Hashed:
 		if r == nil {
 			return false
 		}
+		a.Token("{")
 		appendCanonicalHashed(a, r)
+		a.Token("}")
 	case Hashed:
-		appendCanonicalHashed(a, &r)
+		return appendCanonicalRecord(a, &r)
 	default:
 		return false
 	}
@@ -27,13 +30,14 @@ func appendCanonicalRecord(a *wire.Appender, record any) (known bool) {
 }
 
 func appendCanonicalHashed(a *wire.Appender, v *Hashed) {
-	a.Token("{")
 	a.Token(`"cover_from":`)
 	a.Time(v.CoverFrom)
 	a.Token(`,"cover_to":`)
 	a.Time(v.CoverTo)
 	a.Token(`,"determination":`)
+	a.Token("{")
 	appendCanonicalWireDetermination(a, &v.Determination)
+	a.Token("}")
 	a.Token(`,"occurred_at":`)
 	a.Time(v.OccurredAt)
 	if len(v.PaidDays) > 0 {
@@ -41,7 +45,9 @@ func appendCanonicalHashed(a *wire.Appender, v *Hashed) {
 		a.Token("[")
 		for i := range v.PaidDays {
 			a.Next(i)
+			a.Token("{")
 			appendCanonicalDayRun(a, &v.PaidDays[i])
+			a.Token("}")
 		}
 		a.Token("]")
 	}
@@ -71,13 +77,13 @@ func appendCanonicalHashed(a *wire.Appender, v *Hashed) {
 		a.Token(`,"trigger_version":`)
 		a.CanonicalInt(int64(v.TriggerVersion))
 	}
-	a.Token("}")
 }
 
 func appendCanonicalWireDetermination(a *wire.Appender, v *wire.Determination) {
-	a.Token("{")
 	a.Token(`"amount":`)
+	a.Token("{")
 	appendCanonicalMoneyMoney(a, &v.Amount)
+	a.Token("}")
 	a.Token(`,"distance_km":`)
 	if v.DistanceKM == nil {
 		a.Token("null")
@@ -96,7 +102,9 @@ func appendCanonicalWireDetermination(a *wire.Appender, v *wire.Determination) {
 	if v.Index == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendCanonicalHazardMeasure(a, v.Index)
+		a.Token("}")
 	}
 	a.Token(`,"last_day":`)
 	if v.LastDay == nil {
@@ -106,7 +114,9 @@ func appendCanonicalWireDetermination(a *wire.Appender, v *wire.Determination) {
 	}
 	if v.Measurement != nil {
 		a.Token(`,"measurement":`)
+		a.Token("{")
 		appendCanonicalWireMeasurementResult(a, v.Measurement)
+		a.Token("}")
 	}
 	a.Token(`,"occurred_at":`)
 	a.Time(v.OccurredAt)
@@ -119,39 +129,33 @@ func appendCanonicalWireDetermination(a *wire.Appender, v *wire.Determination) {
 	a.Token(`,"terms_hash":`)
 	a.String(string(v.TermsHash))
 	a.Token(`,"threshold":`)
+	a.Token("{")
 	appendCanonicalHazardMeasure(a, &v.Threshold)
 	a.Token("}")
 }
 
 func appendCanonicalDayRun(a *wire.Appender, v *DayRun) {
-	a.Token("{")
 	a.Token(`"first_day":`)
 	a.String(string(v.FirstDay))
 	a.Token(`,"last_day":`)
 	a.String(string(v.LastDay))
-	a.Token("}")
 }
 
 func appendCanonicalMoneyMoney(a *wire.Appender, v *money.Money) {
-	a.Token("{")
 	a.Token(`"amount":`)
 	a.CanonicalInt(int64(v.Amount))
 	a.Token(`,"currency":`)
 	a.String(string(v.Currency))
-	a.Token("}")
 }
 
 func appendCanonicalHazardMeasure(a *wire.Appender, v *hazard.Measure) {
-	a.Token("{")
 	a.Token(`"unit":`)
 	a.String(string(v.Unit))
 	a.Token(`,"value":`)
 	a.String(string(v.Value))
-	a.Token("}")
 }
 
 func appendCanonicalWireMeasurementResult(a *wire.Appender, v *wire.MeasurementResult) {
-	a.Token("{")
 	a.Token(`"deadline_at":`)
 	a.Time(v.DeadlineAt)
 	a.Token(`,"evaluated_at":`)
@@ -168,18 +172,20 @@ func appendCanonicalWireMeasurementResult(a *wire.Appender, v *wire.MeasurementR
 	a.Token("[")
 	for i := range v.Sources {
 		a.Next(i)
+		a.Token("{")
 		appendCanonicalWireSourceReading(a, &v.Sources[i])
+		a.Token("}")
 	}
 	a.Token("]")
 	a.Token(`,"state":`)
 	a.String(string(v.State))
-	a.Token("}")
 }
 
 func appendCanonicalWireSourceReading(a *wire.Appender, v *wire.SourceReading) {
-	a.Token("{")
 	a.Token(`"amount":`)
+	a.Token("{")
 	appendCanonicalMoneyMoney(a, &v.Amount)
+	a.Token("}")
 	a.Token(`,"counted_at":`)
 	if v.CountedAt == nil {
 		a.Token("null")
@@ -192,7 +198,9 @@ func appendCanonicalWireSourceReading(a *wire.Appender, v *wire.SourceReading) {
 	if v.Index == nil {
 		a.Token("null")
 	} else {
+		a.Token("{")
 		appendCanonicalHazardMeasure(a, v.Index)
+		a.Token("}")
 	}
 	a.Token(`,"readings_digest":`)
 	a.String(string(v.ReadingsDigest))
@@ -208,5 +216,4 @@ func appendCanonicalWireSourceReading(a *wire.Appender, v *wire.SourceReading) {
 	a.String(string(v.Stage))
 	a.Token(`,"used":`)
 	a.Bool(v.Used)
-	a.Token("}")
 }
