@@ -71,7 +71,7 @@ func TestListsAreFilteredBySeveralMembers(t *testing.T) {
 	d := newFixture(t, modeltest.WithoutChecks())
 	claim := modeltest.NewClaimAboveApprovalLimit(d.Bundle)
 	approved := modeltest.NewApprovedClaim(d.Bundle)
-	modeltest.ExecSQL(t, d.Bundle, "update policies set partner_reference = 'house-7' where id = (select policy_id from claims order by id desc limit 1)")
+	modeltest.ExecSQL(t, d.Bundle, "update policy_keys set partner_reference = 'house-7' where id = (select policy_id from claims order by id desc limit 1)")
 	for document, want := range map[string]int{
 		`{ list: claims(filter: {statuses: [APPROVED, DECLINED]}) { nodes { id } totalCount } }`:                                          2,
 		`{ list: claims(filter: {statuses: [DECLINED], status: CLOSED}) { nodes { id } totalCount } }`:                                    0,

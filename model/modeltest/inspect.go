@@ -62,7 +62,7 @@ type BlockingTx struct {
 func (b *Bundle) BlockReference(reference string) BlockingTx {
 	b.t.Helper()
 	b.QuoteAndBind("rain-excess", nil) // locked until Release, so it is placed where no earthquake happens
-	return b.block("update policies set partner_reference = $1 where id = (select id from policies order by id desc limit 1)", reference)
+	return b.block("update policy_keys set partner_reference = $1 where id = (select id from policies order by id desc limit 1)", reference)
 }
 
 // BlockOccurrence makes transactions that read an occurrence for a decision wait until

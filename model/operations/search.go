@@ -45,22 +45,22 @@ type SearchResult struct {
 
 // searchable is a kind of record that a search finds.
 type searchable struct {
-	resource     store.ResourceType
-	table        string
-	scope        actor.Scope
-	hasReference bool   // of the partner
-	live         string // condition of the records that exist
+	resource   store.ResourceType
+	table      string
+	scope      actor.Scope
+	references string // table with the partner's references; empty: there are none
+	live       string // condition of the records that exist
 }
 
 var searchables = []searchable{
-	{store.ResourcePolicy, "policies", actor.ScopePoliciesRead, true, ""},
-	{store.ResourceClaim, "claims", actor.ScopeClaimsRead, true, ""},
-	{store.ResourcePayout, "payouts", actor.ScopeClaimsRead, false, ""},
-	{store.ResourceQuote, "quotes", actor.ScopeQuotesRead, true, ""},
-	{store.ResourcePayoutMethod, "payout_methods", actor.ScopeClaimsRead, true, ""},
-	{store.ResourceEvent, "events", actor.ScopeEventsRead, false, ""},
-	{store.ResourceEndpoint, "webhook_endpoints", actor.ScopeWebhooksRead, true, " and deleted_at is null"},
-	{store.ResourceDelivery, "deliveries", actor.ScopeWebhooksRead, false, ""},
+	{store.ResourcePolicy, "policies", actor.ScopePoliciesRead, "policy_keys", ""},
+	{store.ResourceClaim, "claims", actor.ScopeClaimsRead, "claims", ""},
+	{store.ResourcePayout, "payouts", actor.ScopeClaimsRead, "", ""},
+	{store.ResourceQuote, "quotes", actor.ScopeQuotesRead, "quotes", ""},
+	{store.ResourcePayoutMethod, "payout_methods", actor.ScopeClaimsRead, "payout_methods", ""},
+	{store.ResourceEvent, "events", actor.ScopeEventsRead, "", ""},
+	{store.ResourceEndpoint, "webhook_endpoints", actor.ScopeWebhooksRead, "webhook_endpoints", " and deleted_at is null"},
+	{store.ResourceDelivery, "deliveries", actor.ScopeWebhooksRead, "", ""},
 }
 
 // Search returns the records that a text names: by id or its first 12 characters or more,
@@ -123,9 +123,8 @@ func searchParts(caller actor.Actor, text string) (parts []string, args []any) {
 	if caller.Kind == actor.KindPartner {
 		tenant, partner = "partner = ?", caller.Partner
 	}
-	add := func(kind int, match SearchMatch, condition string, values ...any) {
-		of := searchables[kind]
-		part := fmt.Sprintf("(select id, partner, %d as kind, '%s' as match from %s where %s and %s%s order by id desc limit %d)", kind, match, of.table, condition, tenant, of.live, maxSearchResults)
+	add := func(kind int, table string, match SearchMatch, condition string, values ...any) {
+		part := fmt.Sprintf("(select id, partner, %d as kind, '%s' as match from %s where %s and %s%s order by id desc limit %d)", kind, match, table, condition, tenant, searchables[kind].live, maxSearchResults)
 		parts, args = append(parts, part), append(args, values...)
 		if partner != nil {
 			args = append(args, partner)
@@ -136,13 +135,13 @@ func searchParts(caller actor.Actor, text string) (parts []string, args []any) {
 			continue
 		}
 		if low, high, ok := idRange(of.resource, text); ok {
-			add(kind, MatchID, "id between ? and ?", low, high)
+			add(kind, of.table, MatchID, "id between ? and ?", low, high)
 		}
-		if of.hasReference { // unique per partner, so the index by partner finds it
-			add(kind, MatchPartnerReference, "partner = any(array(select slug from partners)) and partner_reference = ?", text)
+		if of.references != "" { // unique per partner, so the index by partner finds it
+			add(kind, of.references, MatchPartnerReference, "partner = any(array(select slug from partners)) and partner_reference = ?", text)
 		}
 		if of.table == "payouts" {
-			add(kind, MatchRailReference, "provider_reference = ?", text)
+			add(kind, of.table, MatchRailReference, "provider_reference = ?", text)
 		}
 	}
 	if caller.IsAllowed(actor.ScopeClaimsRead) {

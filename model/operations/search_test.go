@@ -36,7 +36,7 @@ func TestSearchFindsRecordsByIDsAndReferences(t *testing.T) {
 	claim := modeltest.NewApprovedClaim(b)
 	payout := modeltest.OnlyPayout(t, b, claim)
 	b.ActingAs(b.Globex).QuoteAndBind("quake-circle", nil)
-	modeltest.ExecSQL(t, b, "update policies set partner_reference = 'house-7'")
+	modeltest.ExecSQL(t, b, "update policy_keys set partner_reference = 'house-7'")
 	modeltest.ExecSQL(t, b, "update payouts set provider_reference = 'bank-1'")
 
 	require.Equal(t, []string{"claim of acme by id"}, searched(t, b, b.Acme, " "+claim.ID+" "))

@@ -63,7 +63,7 @@ func (s *Service) Bind(ctx context.Context, caller actor.Actor, in BindRequest) 
 		}
 		return u.StoreResponse(store.StatusCreated, policy.ID, policy)
 	})
-	return policy, s.AddReferenceHolder(ctx, caller, err, store.ResourcePolicy, (*PolicyRow)(nil), in.PartnerReference)
+	return policy, s.AddReferenceHolder(ctx, caller, err, store.ResourcePolicy, (*policyKeyRow)(nil), in.PartnerReference)
 }
 
 // bindRead is what a bind reads before it writes.

@@ -51,6 +51,11 @@ type PolicyRow struct {
 	Owed   *int64 `bun:",scanonly"`
 }
 
+// policyKeyRow is what identifies a policy; the trigger policies_key writes it.
+type policyKeyRow struct {
+	bun.BaseModel `bun:"table:policy_keys,alias:pk"`
+}
+
 // setPeriod sets the times of cover, counted from the instant of binding.
 func (r *PolicyRow) setPeriod(boundAt time.Time) {
 	start := boundAt

@@ -14,14 +14,14 @@ import (
 type listIndex int
 
 const (
-	// indexByPartner is an index by partner and id only, for tables with few rows per
-	// partner.
+	// indexByPartner is an index by partner and id, of tables with few rows per partner.
 	indexByPartner listIndex = iota
 	// IndexByStatus is the only index of a partner's records, by partner, status and id.
 	IndexByStatus
 	// IndexByStatusAndProduct is an index by partner, status, product and id, in addition
 	// to the one by partner and id.
 	IndexByStatusAndProduct
+	OnlyIndexByStatusAndProduct // without the one by partner and id
 )
 
 // listQuery is a requested list.
@@ -44,7 +44,7 @@ func (q *listQuery) usesProbes() bool {
 	case len(q.filter.allStatuses()) > 0 || q.filter.Product != "":
 		return true
 	default:
-		return q.index == IndexByStatus && q.partner != ""
+		return q.index != IndexByStatusAndProduct && q.partner != ""
 	}
 }
 
@@ -79,7 +79,7 @@ func (q *listQuery) probeSubquery(w *WhereClause, columns, ofStatus, ending stri
 	from := partners + " as of_partner cross join unnest(" + w.BindArg(statuses) + "::text[]) as of_status (status)"
 	w.AddTerm("!.partner = of_partner.partner")
 	w.AddTerm(ofStatus)
-	if q.index == IndexByStatusAndProduct {
+	if q.index != IndexByStatus {
 		if q.filter.Product != "" {
 			products = "(select " + w.BindArg(q.filter.Product) + "::text as product)"
 		}
@@ -156,7 +156,7 @@ func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller act
 	if caller.Kind == actor.KindPartner && f.Partner != "" && f.Partner != caller.Partner {
 		w.AddTerm("false")
 	}
-	if err := f.applyFilter(w, b.PolicyCondition); err != nil {
+	if err := f.applyFilter(w, b.PolicyCondition, b.ReferenceCondition); err != nil {
 		return nil, err
 	}
 	if b.Narrow != nil {

@@ -135,9 +135,9 @@ func (f Filter) allStatuses() []string {
 	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
-// applyFilter applies the filter except status, product and partner. policy is the SQL
-// condition for the policy.
-func (f Filter) applyFilter(w *WhereClause, policy string) error {
+// applyFilter applies the filter except status, product and partner. policy and reference
+// are the SQL conditions of these filters; empty: the column.
+func (f Filter) applyFilter(w *WhereClause, policy, reference string) error {
 	if f.PolicyID != "" {
 		id, err := ResourcePolicy.ParseID(f.PolicyID)
 		if err != nil {
@@ -153,10 +153,10 @@ func (f Filter) applyFilter(w *WhereClause, policy string) error {
 		w.AddTerm("!.claim_id = ?", id)
 	}
 	if f.PartnerReference != "" {
-		w.AddTerm("!.partner_reference = ?", f.PartnerReference)
+		w.AddTerm(cmp.Or(reference, "!.partner_reference = ?"), f.PartnerReference)
 	}
 	if f.PolicyReference != "" { // unique per partner, so the index by partner finds it
-		w.AddTerm("!.policy_id = any(array(select id from policies where partner = any(array(select slug from partners)) and partner_reference = ?))", f.PolicyReference)
+		w.AddTerm("!.policy_id = any(array(select id from policy_keys where partner = any(array(select slug from partners)) and partner_reference = ?))", f.PolicyReference)
 	}
 	if f.BlockedReason != "" {
 		w.AddTerm("!.status = 'blocked' and !.blocked_reason = ?", f.BlockedReason)
