@@ -54,6 +54,9 @@ var forgeries = map[string][]string{
 		"update claims set partner = 'globex'", "update payouts set partner = 'globex'", "update events set partner = 'globex' where type = 'payout.released'",
 		"update ledger_entries set partner = 'globex'", "update quotes set partner = 'globex'", "update timeline_entries set partner = 'globex'",
 	},
+	"inv_payout_methods": {
+		"update payouts set payout_method_id = gen_random_uuid()", "update payout_methods set policy_id = gen_random_uuid()", "update payout_methods set partner = 'globex'",
+	},
 	"inv_matchings": {
 		"update occurrences set version = version + 1, updated_at = now() - interval '2 days'",
 		`insert into matching_slices (occurrence_id, version, number, candidates, policies, due_at) select occurrence_id, version, 9, 1, array[occurrence_id], now() from matchings`,
