@@ -79,9 +79,9 @@ func TestSliceBeginsOnlyWithTimeLeft(t *testing.T) {
 // requests, and in one that does not.
 func TestSlicesAreSmallWhileRequestsAreAnswered(t *testing.T) {
 	t.Parallel()
-	for busy, sizes := range map[bool][]int{true: {150, 150, 20}, false: {320}} {
+	for busy, sizes := range map[bool][]int{true: {400, 20}, false: {420}} {
 		b := modeltest.New(t, modeltest.WithoutChecks())
-		b.CopyPolicies(320)
+		b.CopyPolicies(420)
 		if busy {
 			t.Cleanup(b.OccupyBulkWork())
 		}

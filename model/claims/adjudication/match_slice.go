@@ -27,7 +27,7 @@ import (
 // decided within minutes, so most of its slices meet the load for which they were written.
 const (
 	MatchBatchSize     = 1000
-	matchBatchSizeBusy = 150
+	matchBatchSizeBusy = 400
 )
 
 // DecideSlices decides slices of any occurrences until none is due. Worker distinguishes
