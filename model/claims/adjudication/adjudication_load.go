@@ -1,6 +1,7 @@
 package adjudication
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -264,28 +265,17 @@ func (adj *adjudication) save(ctx context.Context) error {
 			row.QueueReading(adj.Tx)
 		}
 	}
-	for _, write := range []struct {
-		rows  int
-		queue func() error
-	}{
-		{len(adj.newDeterminations), func() error { return adj.QueueInsertRows(adj.newDeterminations) }},
-		{len(adj.newClaims), func() error { return adj.QueueInsertRows(adj.newClaims) }},
-		{len(adj.changedClaims), func() error {
-			return adj.QueueUpdateRows(adj.changedClaims, "status", "determination_id", "occurrence_key", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at", "version", "updated_at")
-		}},
-		{len(adj.newPayouts), func() error { return adj.QueueInsertRows(adj.newPayouts) }},
-		{len(adj.changedPolicies), func() error {
-			return adj.QueueUpdateRows(adj.changedPolicies, "status", "limit_remaining", "version", "updated_at")
-		}},
-	} {
-		if write.rows == 0 {
-			continue
-		}
-		if err := write.queue(); err != nil {
-			return fmt.Errorf("write claims: %w", err)
-		}
+	err := cmp.Or(
+		adj.QueueInsertRows(adj.newDeterminations),
+		adj.QueueInsertRows(adj.newClaims),
+		adj.QueueUpdateRows(adj.changedClaims, "status", "determination_id", "occurrence_key", "occurred_at", "amount", "outcome", "reason_codes", "decided_at", "next_review_at", "closed_at", "timeline_sequence", "timeline_updated_at", "version", "updated_at"),
+		adj.QueueInsertRows(adj.newPayouts),
+		adj.QueueUpdateRows(adj.changedPolicies, "status", "limit_remaining", "version", "updated_at"),
+	)
+	if err == nil {
+		err = adj.Flush(ctx)
 	}
-	if err := adj.Flush(ctx); err != nil {
+	if err != nil {
 		return fmt.Errorf("write claims: %w", err)
 	}
 	var declined []uuid.UUID

@@ -131,10 +131,7 @@ func (s *Service) writeSlices(ctx context.Context, tx *store.Tx, matchings []*ma
 	if len(rows) == 0 {
 		return 0, nil
 	}
-	err := tx.QueueInsertRows(rows)
-	if err == nil && len(figures) > 0 {
-		err = tx.QueueInsertRows(figures)
-	}
+	err := cmp.Or(tx.QueueInsertRows(rows), tx.QueueInsertRows(figures))
 	if err == nil {
 		err = tx.Flush(ctx)
 	}

@@ -33,8 +33,8 @@ func InsertRows(ctx context.Context, tx *Tx, rows any) error {
 	return err
 }
 
-// QueueInsertRows queues the insert of rows, a slice of pointers to one row type, for the
-// next flush. Its cost for each row is lower than that of InsertRows; see package bulk.
+// QueueInsertRows queues the insert of rows, a slice of pointers to one row type, for the next
+// flush, and nothing without rows. Each row costs less than by InsertRows; see package bulk.
 func (tx *Tx) QueueInsertRows(rows any) error {
 	table := tx.tableOf(rows)
 	if reflect.ValueOf(rows).Len() >= bulk.MinCopiedRows {
@@ -46,7 +46,7 @@ func (tx *Tx) QueueInsertRows(rows any) error {
 }
 
 // QueueUpdateRows queues the update of columns of locked rows, a slice of pointers to one
-// row type, for the next flush. It checks no version.
+// row type, for the next flush; an empty slice queues nothing. It checks no version.
 func (tx *Tx) QueueUpdateRows(rows any, columns ...string) error {
 	table := tx.tableOf(rows)
 	text := tx.Store.Statements.Get(rows, fmt.Sprint("update rows", columns), func() string { return bulk.UpdateStatement(table, columns...) })
@@ -55,7 +55,7 @@ func (tx *Tx) QueueUpdateRows(rows any, columns ...string) error {
 
 func (tx *Tx) queueRows(text string, fields []*schema.Field, rows any) error {
 	args, err := bulk.Arguments(fields, rows)
-	if err == nil {
+	if err == nil && reflect.ValueOf(rows).Len() > 0 {
 		tx.Batch.Queue(text, args...)
 	}
 	return err

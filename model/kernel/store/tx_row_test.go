@@ -328,3 +328,17 @@ func TestScannedRowsArePlannedEachTime(t *testing.T) {
 		return tx.ScanRows(ctx, tx.NewSelect().Model(&rows).Where("no.id = any ($1)"), &rows, "no ids")
 	}))
 }
+
+func TestNoRowsQueueNoStatement(t *testing.T) {
+	t.Parallel()
+	s, _ := openNotes(t)
+	require.NoError(t, inTx(t, s, func(_ context.Context, tx *store.Tx) error {
+		require.NoError(t, tx.QueueInsertRows([]*noteRow{}))
+		require.NoError(t, tx.QueueUpdateRows([]*noteRow(nil), "version"))
+		require.Empty(t, tx.Batch.QueuedQueries)
+		note := newNote("acme")
+		require.NoError(t, tx.QueueInsertRows([]*noteRow{&note}))
+		require.Len(t, tx.Batch.QueuedQueries, 1)
+		return nil
+	}))
+}
