@@ -348,3 +348,34 @@ func TestRestingEndpointDoesNotDelayRelay(t *testing.T) {
 		require.Len(t, list.Data, 1)
 	}
 }
+
+// A large event fills the outbox after the plans of the statements were made. A plan that
+// reads the table whole would do so in every pass.
+func TestPlansOfRelayDoNotReadTheOutbox(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t)
+	b.Quote("quake-circle", nil)
+	_, err := b.DB.Pool.Exec(t.Context(), "analyze event_outbox")
+	require.NoError(t, err)
+	require.Positive(t, relayed(t, b))
+	var reads, deletes int
+	for _, conn := range b.DB.Pool.AcquireAllIdle(t.Context()) {
+		defer conn.Release()
+		tx, err := conn.Begin(t.Context())
+		require.NoError(t, err)
+		_, err = tx.Exec(t.Context(), "set local plan_cache_mode = force_generic_plan") // the plan that the relay has made
+		require.NoError(t, err)
+		for _, plan := range modeltest.ExplainPrepared(t.Context(), t, conn.Conn(), "with relay as%") {
+			require.Regexp(t, `Index Cond: \(\(ordinal >= lower\(gap`, plan)
+			require.NotContains(t, plan, "Seq Scan on event_outbox")
+			reads++
+		}
+		for _, plan := range modeltest.ExplainPrepared(t.Context(), t, conn.Conn(), "with numbered as%") {
+			require.NotContains(t, plan, "Seq Scan on event_outbox")
+			deletes++
+		}
+		require.NoError(t, tx.Rollback(t.Context()))
+	}
+	require.Positive(t, reads)
+	require.Positive(t, deletes)
+}

@@ -3,6 +3,8 @@ package modeltest
 import (
 	"context"
 	"fmt"
+	"strings"
+	"testing"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -165,4 +167,22 @@ func (b *Bundle) RailKey(payout string, n int) string {
 	named, err := typeid.FromUUIDWithPrefix("pol", policy)
 	require.NoError(b.t, err)
 	return fmt.Sprintf("%s.%s.%d", named, digest, n)
+}
+
+// ExplainPrepared returns the plans of the connection's prepared statements whose text
+// matches a pattern of SQL's like.
+func ExplainPrepared(ctx context.Context, t testing.TB, conn *pgx.Conn, pattern string) (plans []string) {
+	t.Helper()
+	rows, err := conn.Query(ctx, "select format('explain execute %I (%s)', name, array_to_string(array_fill('null'::text, array[cardinality(parameter_types)]), ', ')) from pg_prepared_statements where statement like $1", pattern)
+	require.NoError(t, err)
+	statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	require.NoError(t, err)
+	for _, explain := range statements {
+		rows, err := conn.Query(ctx, explain, pgx.QueryExecModeSimpleProtocol)
+		require.NoError(t, err)
+		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
+		require.NoError(t, err)
+		plans = append(plans, strings.Join(lines, "\n"))
+	}
+	return plans
 }

@@ -2,14 +2,14 @@ package store_test
 
 import (
 	"context"
-	"strings"
 	"testing"
 
-	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
+	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
+	"parapet/model/modeltest"
 )
 
 // An index that begins with the status holds all rows of a partner with it. If the planner
@@ -33,7 +33,9 @@ func TestGuardOfStatusUsesNoIndex(t *testing.T) {
 		if err := tx.Flush(ctx); err != nil {
 			return err
 		}
-		plans := explainPrepared(ctx, t, tx.PgxConn, "%update%notes%")
+		_, err := tx.PgxConn.Exec(ctx, dbconn.StablePlansSQL)
+		require.NoError(t, err)
+		plans := modeltest.ExplainPrepared(ctx, t, tx.PgxConn, "%update%notes%")
 		require.Len(t, plans, 2)
 		for _, plan := range plans {
 			require.Contains(t, plan, "notes_status_idx", "no other index is left")
@@ -41,24 +43,4 @@ func TestGuardOfStatusUsesNoIndex(t *testing.T) {
 		}
 		return nil
 	}))
-}
-
-// explainPrepared returns the generic plans of the connection's prepared statements whose
-// text matches a pattern.
-func explainPrepared(ctx context.Context, t *testing.T, conn *pgx.Conn, pattern string) (plans []string) {
-	t.Helper()
-	_, err := conn.Exec(ctx, "set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off", pgx.QueryExecModeSimpleProtocol)
-	require.NoError(t, err)
-	rows, err := conn.Query(ctx, "select format('explain execute %I (%s)', name, array_to_string(array_fill('null'::text, array[cardinality(parameter_types)]), ', ')) from pg_prepared_statements where statement like $1", pattern)
-	require.NoError(t, err)
-	statements, err := pgx.CollectRows(rows, pgx.RowTo[string])
-	require.NoError(t, err)
-	for _, explain := range statements {
-		rows, err := conn.Query(ctx, explain, pgx.QueryExecModeSimpleProtocol)
-		require.NoError(t, err)
-		lines, err := pgx.CollectRows(rows, pgx.RowTo[string])
-		require.NoError(t, err)
-		plans = append(plans, strings.Join(lines, "\n"))
-	}
-	return plans
 }
