@@ -66,7 +66,7 @@ func (s *Service) BeginRelease(ctx context.Context, rail payouts.RailIdentity, p
 	}
 	var of payouts.LockResult
 	err = s.InTxWithPrelude(ctx, actor.System(), func(tx *store.Tx) {
-		useGenericPlans(tx)
+		useStablePlans(tx)
 		payouts.QueueLocks(tx, &of, partner, []uuid.UUID{key})
 	}, func(ctx context.Context, tx *store.Tx) error {
 		order, wait = nil, 0

@@ -4,19 +4,20 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 
 	"parapet/model/claims"
+	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 )
 
-// useGenericPlans forces generic plans for this transaction: planning each statement
-// again costs twice its execution.
-func useGenericPlans(tx *store.Tx) { tx.Batch.Queue("set local plan_cache_mode = force_generic_plan") }
+// useStablePlans is the prelude of a release.
+func useStablePlans(tx *store.Tx) { tx.Batch.Queue(dbconn.StablePlansSQL) }
 
 // Submit writes orders to a rail through conn, in its open transaction, and returns the
 // rail's answers in the order of the orders. An error means that no order was written.
@@ -34,7 +35,7 @@ func (s *Service) ReleaseBatch(ctx context.Context, rail payouts.RailIdentity, m
 		return 0, nil, err
 	}
 	var stuck error
-	err = s.InTxWithPrelude(ctx, actor.System(), useGenericPlans, func(ctx context.Context, tx *store.Tx) error {
+	err = s.InTxWithPrelude(ctx, actor.System(), useStablePlans, func(ctx context.Context, tx *store.Tx) error {
 		slice, err := lockDuePayouts(ctx, tx, most)
 		if err != nil {
 			return err
@@ -100,12 +101,15 @@ func lockDuePayouts(ctx context.Context, tx *store.Tx, most int) ([]payouts.Lock
 	}
 	rows := make([]claims.PayoutRow, 0, len(due))
 	text := tx.Store.Statements.Get((*claims.PayoutRow)(nil), "lock due", func() string {
-		return tx.NewSelect().Model((*claims.PayoutRow)(nil)).Where("po.claim_id = any($1) and po.status = 'pending' and po.next_attempt_at <= $2").
-			OrderExpr("po.id").For("NO KEY UPDATE SKIP LOCKED").String()
+		return tx.NewSelect().Model((*claims.PayoutRow)(nil)).Where("po.claim_id = any($1)").OrderExpr("po.id").For("NO KEY UPDATE SKIP LOCKED").String()
 	})
-	if err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &rows, text, ids, tx.Now); err != nil {
+	if err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &rows, text, ids); err != nil {
 		return nil, fmt.Errorf("lock due payouts: %w", err)
 	}
+	// Not by the statement, which would read every due payout of the queue.
+	rows = slices.DeleteFunc(rows, func(row claims.PayoutRow) bool {
+		return row.Status != claims.PayoutPending || row.NextAttemptAt == nil || row.NextAttemptAt.After(tx.Now)
+	})
 	rows = rows[:min(len(rows), most)]
 	slice := make([]payouts.LockedPayout, 0, len(rows))
 	for i := range rows {

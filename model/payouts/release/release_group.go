@@ -35,7 +35,7 @@ func (s *Service) BeginReleaseGroup(ctx context.Context, rail payouts.RailIdenti
 	if err := s.RegisterRail(ctx, rail); err != nil {
 		return group, err
 	}
-	err = s.InTxWithPrelude(ctx, actor.System(), useGenericPlans, func(ctx context.Context, tx *store.Tx) error {
+	err = s.InTxWithPrelude(ctx, actor.System(), useStablePlans, func(ctx context.Context, tx *store.Tx) error {
 		group = ReleaseGroup{}
 		slice, err := lockDuePayouts(ctx, tx, limit)
 		if err != nil || len(slice) == 0 {
@@ -95,7 +95,7 @@ func (s *Service) EndReleaseGroup(ctx context.Context, rail string, orders []*Re
 	var changed []int
 	var of payouts.LockResult
 	err := s.InTxWithPrelude(ctx, actor.Actor{Kind: actor.KindRail, Name: rail}, func(tx *store.Tx) {
-		useGenericPlans(tx)
+		useStablePlans(tx)
 		payouts.QueueLocks(tx, &of, "", ids)
 	}, func(_ context.Context, tx *store.Tx) error {
 		slice := payouts.LockedPayouts(tx, &of)

@@ -57,7 +57,7 @@ func (s *Service) EndRelease(ctx context.Context, rail string, order *Release, a
 	}
 	var of payouts.LockResult
 	err = s.InTxWithPrelude(ctx, actor.Actor{Kind: actor.KindRail, Name: rail}, func(tx *store.Tx) {
-		useGenericPlans(tx)
+		useStablePlans(tx)
 		payouts.QueueLocks(tx, &of, "", []uuid.UUID{id})
 	}, func(ctx context.Context, tx *store.Tx) (err error) {
 		slice := payouts.LockedPayouts(tx, &of)

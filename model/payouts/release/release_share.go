@@ -37,9 +37,8 @@ func (s *Service) AdvanceOtherPartners(ctx context.Context, partner string) (mov
 					where pt.slug <> ?3 and (first.requeued_at is null or first.requeued_at < ?1)
 					order by first.place, random() limit ?4) union (
 					select first.id, first.place from (
-						select po.id, po.requeued_at, row_number() over (order by po.next_attempt_at, po.id) as place from `+smallEventsSQL+` as small
-						join claims c on c.occurrence_id = small.occurrence_id and c.partner = ?3 join payouts po on po.claim_id = c.id and po.partner = c.partner
-						where po.status = 'pending' and po.next_attempt_at <= ?0 order by po.next_attempt_at, po.id limit ?2) as first
+						select id, requeued_at, row_number() over (order by next_attempt_at, id) as place from `+smallEventsDueSQL("?0")+` as due
+						where partner = ?3 order by next_attempt_at, id limit ?2) as first
 					where first.requeued_at is null or first.requeued_at < ?1)) as ahead on ahead.id = po.id
 				for no key update of po skip locked)
 			returning id, partner`, tx.Now, tx.Now.Add(-payouts.RequeueAgainAfter), maxAheadPerPartner, partner, store.SweepBatchSize).Scan(ctx, &rows)
@@ -63,17 +62,25 @@ const (
 	smallEvent   = 1000
 )
 
-// smallEventsSQL returns the occurrences whose payouts go ahead; none while there is no
-// large one.
-var smallEventsSQL = fmt.Sprintf(`(with recent as materialized (
-	select occurrence_id, max(candidates) as candidates from matchings where candidates > 0 group by occurrence_id order by occurrence_id desc limit %d)
-	select occurrence_id from recent where candidates <= %d and exists (select from recent where candidates > %[2]d))`, recentEvents, smallEvent)
+// smallEventsDueSQL returns the payouts that are due at now and go ahead, because they are of
+// small events; none while there is no large event. The subqueries prescribe the way from
+// the events to their claims and payouts: a large event changes the tables faster than
+// Postgres counts them, and by old counts it began with every payout that was due.
+func smallEventsDueSQL(now string) string {
+	return fmt.Sprintf(`(with recent as materialized (
+		select occurrence_id, max(candidates) as candidates from matchings where candidates > 0 group by occurrence_id order by occurrence_id desc limit %d)
+	select po.* from recent cross join lateral (
+			select id, partner from claims where occurrence_id = recent.occurrence_id order by partner limit %[2]d) as c cross join lateral (
+			select id, claim_id, partner, status, next_attempt_at, requeued_at from payouts where claim_id = c.id and partner = c.partner offset 0) as po
+	where recent.candidates <= %[2]d and exists (select from recent where candidates > %[2]d) and po.status = 'pending' and po.next_attempt_at <= %[3]s)`,
+		recentEvents, smallEvent, now)
+}
 
 // lockSmallEvents locks the claims of at most limit payouts that are due for small events.
 func lockSmallEvents(ctx context.Context, tx *store.Tx, limit int) (due []claims.ClaimRow, err error) {
-	err = tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &due, "select "+dueClaimColumns+" from "+smallEventsSQL+` as small
-		join claims c on c.occurrence_id = small.occurrence_id join payouts po on po.claim_id = c.id and po.partner = c.partner
-		where po.status = 'pending' and po.next_attempt_at <= $1 order by po.next_attempt_at limit $2 for no key update of c skip locked`, tx.Now, limit)
+	err = tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &due, "select "+dueClaimColumns+" from "+smallEventsDueSQL("$1")+` as due
+		join claims c on c.id = due.claim_id and c.partner = due.partner
+		order by due.next_attempt_at limit $2 for no key update of c skip locked`, tx.Now, limit)
 	return due, err
 }
 
@@ -82,8 +89,9 @@ func lockSmallEvents(ctx context.Context, tx *store.Tx, limit int) (due []claims
 const dueClaimColumns = "c.id, c.partner, c.updated_at, c.timeline_sequence, c.timeline_updated_at, c.retraction"
 
 // lockDueClaims locks the claims of at most limit payouts that are due; it skips claims
-// that others have locked. Up to a quarter is for small events. Each partner with due payouts gets an equal share; payouts
-// that have been due for longest use the rest.
+// that others have locked. Up to a quarter is for small events. Each partner with due payouts
+// gets an equal share, and partners in random order get what others leave; of each partner,
+// those go first that have been due for longest.
 func lockDueClaims(ctx context.Context, tx *store.Tx, limit int) ([]claims.ClaimRow, error) {
 	var partners int
 	err := tx.PgxConn.QueryRow(ctx, `select count(*) from partners pt where exists (
@@ -92,24 +100,18 @@ func lockDueClaims(ctx context.Context, tx *store.Tx, limit int) ([]claims.Claim
 		return nil, fmt.Errorf("count partners with due payouts: %w", err)
 	}
 	due, err := lockSmallEvents(ctx, tx, max(1, limit/4))
-	if err != nil || len(due) == limit {
-		return due, err
-	}
-	if partners > 1 {
-		shares := make([]claims.ClaimRow, 0, limit-len(due))
-		err := tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &shares, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
+	for _, share := range []int{max(1, limit/max(1, partners)), limit} {
+		if err != nil || len(due) == limit {
+			break
+		}
+		more := make([]claims.ClaimRow, 0, limit-len(due))
+		err = tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &more, `select due.* from (select slug from partners order by random()) as pt cross join lateral (
 			select `+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
 			where po.partner = pt.slug and po.status = 'pending' and po.next_attempt_at <= $1 and c.id <> all($4) order by po.next_attempt_at limit $2 for no key update of c skip locked) as due limit $3`,
-			tx.Now, max(1, limit/partners), limit-len(due), idsOf(due))
-		if due = append(due, shares...); err != nil || len(due) == limit {
-			return due, err
-		}
+			tx.Now, share, limit-len(due), idsOf(due))
+		due = append(due, more...)
 	}
-	rest := make([]claims.ClaimRow, 0, limit-len(due))
-	err = tx.Store.QueryPreparedRows(ctx, tx.PgxConn, &rest, "select "+dueClaimColumns+` from claims c join payouts po on po.claim_id = c.id and po.partner = c.partner
-		where po.status = 'pending' and po.next_attempt_at <= $1 and c.id <> all($3) order by po.next_attempt_at limit $2 for no key update of c skip locked`,
-		tx.Now, limit-len(due), idsOf(due))
-	return append(due, rest...), err
+	return due, err
 }
 
 // idsOf returns the ids of claims.

@@ -153,3 +153,48 @@ func TestSinglePayoutsOfSmallEventStandAheadOfLargeOne(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []int{0, 1}, []int{releasedOf("us1000chhc"), releasedOf("us2small")})
 }
+
+// A large event fills the queue after the plans of the statements were made. A plan that
+// begins with every due payout would read the whole queue for each batch.
+func TestPlansOfBatchDoNotReadTheQueue(t *testing.T) {
+	t.Parallel()
+	b, _ := twoEvents(t)
+	_, err := b.DB.Pool.Exec(t.Context(), "analyze claims, payouts")
+	require.NoError(t, err)
+	const ofQueue = "payouts_partner_due_idx|payouts_due_idx|Seq Scan on (payouts|claims)"
+	explain := func(ctx context.Context, conn *pgx.Conn, orders []*release.Release) ([]payouts.RailAnswer, error) {
+		small := modeltest.ExplainPrepared(ctx, t, conn, "select c.id%recent.candidates%")
+		require.Len(t, small, 1)
+		require.NotRegexp(t, ofQueue, small[0])
+		locks := modeltest.ExplainPrepared(ctx, t, conn, "SELECT%payouts%claim_id = any%")
+		require.Len(t, locks, 1)
+		require.NotRegexp(t, ofQueue, locks[0])
+		shares := modeltest.ExplainPrepared(ctx, t, conn, "select due.*%")
+		require.Len(t, shares, 1)
+		require.Regexp(t, `Index Cond:.*partner = .*next_attempt_at <=`, shares[0])
+		require.NotContains(t, shares[0], "Sort Key: po.next_attempt_at", "it stops when it has enough")
+		answers := make([]payouts.RailAnswer, len(orders))
+		for i := range answers {
+			answers[i] = modeltest.Accepted
+		}
+		return answers, nil
+	}
+	var taken int
+	taken, _, err = b.Service.Releases.ReleaseBatch(t.Context(), modeltest.ScriptedRail, 8, explain)
+	require.NoError(t, err)
+	require.Equal(t, 8, taken)
+}
+
+// A batch locks the payouts of a claim that has one that is due, and takes only those.
+func TestReleaseBatchLeavesOtherPayoutsOfTheClaim(t *testing.T) {
+	t.Parallel()
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	owedToTwo(t, b, 5, 0)
+	_, err := b.DB.Pool.Exec(t.Context(), `with first as (select c.id, c.policy_id from claims c order by c.id limit 1), placed as (select id, 10 + row_number() over (order by id) as place from payouts)
+		update payouts po set claim_id = first.id, policy_id = first.policy_id, installment = placed.place, claim_sequence = placed.place,
+			status = case placed.place when 11 then 'blocked' when 14 then 'releasing' else status end, blocked_reason = case placed.place when 11 then 'payout_method_missing' end,
+			next_attempt_at = case placed.place when 11 then null when 12 then null when 13 then next_attempt_at + interval '1 day' else next_attempt_at end
+		from first, placed where placed.id = po.id`)
+	require.NoError(t, err)
+	require.Equal(t, map[string]int{"acme": 1}, releasedBySlice(t, b, 9))
+}
