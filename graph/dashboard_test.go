@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/graph/node"
+	"parapet/model/modeltest"
 )
 
 // book fills the database: policies of acme, a third of them without a claim, a
@@ -66,6 +67,22 @@ func (d *fixture) createRecords(t testing.TB, policies int) {
 	require.NoError(t, tx.Commit(t.Context()))
 	_, err = d.DB.Pool.Exec(t.Context(), "vacuum analyze policies, claims, payouts, timeline_entries")
 	require.NoError(t, err)
+}
+
+// A probe that finds nothing must read nothing, also when one partner has most policies:
+// then the primary key looks like the shortest way to the newest of them.
+func TestProbesOfPoliciesReadTheirIndex(t *testing.T) {
+	t.Parallel()
+	d := newFixture(t, modeltest.WithoutChecks())
+	d.createRecords(t, 5000)
+	d.send(t, graphqlRequest{document: dashboard, variables: map[string]any{"n": 2}})
+	plans := d.KeptPlans("SELECT%policies%of_product%")
+	require.NotEmpty(t, plans)
+	for _, plan := range plans {
+		require.Contains(t, plan, "policies_status_idx on policies p_1")
+		require.Regexp(t, `Index Cond: \(\(partner = .* AND \(status = .* AND \(product >= .* AND \(product <= `, plan)
+		require.NotContains(t, plan, "Sort Key: p_1.product", "it stops when it has enough")
+	}
 }
 
 // sealed are cursors, whose text differs each time.

@@ -186,3 +186,19 @@ func ExplainPrepared(ctx context.Context, t testing.TB, conn *pgx.Conn, pattern 
 	}
 	return plans
 }
+
+// KeptPlans returns the plans that the idle connections keep of the prepared statements
+// whose text matches a pattern of SQL's like.
+func (b *Bundle) KeptPlans(pattern string) (plans []string) {
+	b.t.Helper()
+	for _, conn := range b.DB.Pool.AcquireAllIdle(b.ctx) {
+		defer conn.Release()
+		tx, err := conn.Begin(b.ctx)
+		require.NoError(b.t, err)
+		_, err = tx.Exec(b.ctx, "set local plan_cache_mode = force_generic_plan")
+		require.NoError(b.t, err)
+		plans = append(plans, ExplainPrepared(b.ctx, b.t, conn.Conn(), pattern)...)
+		require.NoError(b.t, tx.Rollback(b.ctx))
+	}
+	return plans
+}

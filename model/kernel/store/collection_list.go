@@ -65,9 +65,16 @@ func (q *listQuery) addFilterTerms(w *WhereClause) {
 }
 
 // probeSubquery returns a subquery with the columns of the records that each probe finds.
-// ofStatus compares a record's status with that of the probe; ending is the end of each
+// ranged is the column whose condition is a range, or empty; ending is the end of each
 // probe, such as "order by !.id desc limit 26".
-func (q *listQuery) probeSubquery(w *WhereClause, columns, ofStatus, ending string) string {
+func (q *listQuery) probeSubquery(w *WhereClause, columns, ranged, ending string) string {
+	match := func(column string) {
+		condition := "!.%[1]s = of_%[1]s.%[1]s"
+		if column == ranged {
+			condition = "!.%[1]s between of_%[1]s.%[1]s and of_%[1]s.%[1]s"
+		}
+		w.AddTerm(fmt.Sprintf(condition, column))
+	}
 	partners, products := "(select slug as partner from partners)", "(select distinct key as product from products)"
 	if q.partner != "" {
 		partners = "(select " + w.BindArg(q.partner) + "::text as partner)"
@@ -77,36 +84,27 @@ func (q *listQuery) probeSubquery(w *WhereClause, columns, ofStatus, ending stri
 		statuses = q.statuses
 	}
 	from := partners + " as of_partner cross join unnest(" + w.BindArg(statuses) + "::text[]) as of_status (status)"
-	w.AddTerm("!.partner = of_partner.partner")
-	w.AddTerm(ofStatus)
+	match("partner")
+	match("status")
 	if q.index != IndexByStatus {
 		if q.filter.Product != "" {
 			products = "(select " + w.BindArg(q.filter.Product) + "::text as product)"
 		}
 		from += " cross join " + products + " as of_product"
-		w.AddTerm("!.product = of_product.product")
+		match("product")
 	}
 	text := fmt.Sprintf("select %s from %s as !%s %s", columns, q.from, w, ending)
 	return from + " cross join lateral (" + strings.ReplaceAll(text, "!", q.alias) + ") as found"
 }
 
-const equalStatus = "!.status = of_status.status"
-
-// probeOrder returns the condition on the status and the order of the probes of a page.
-//
-// The condition is a range and the order begins with the status: only the index by
-// partner, status and id has that order. With an equality Postgres chooses the primary
-// key when most partners have few records, or one has most, and reads the ids of all
-// partners once per probe: 600 ms for 150,000 payout methods of 205 partners, 1 ms so
-// (BenchmarkBookLists in model), and 700 ms for 100,000 policies of one partner
-// (BenchmarkDashboard in graph).
-func (*listQuery) probeOrder(direction SortOrder) (ofStatus, order string) {
-	return "!.status between of_status.status and of_status.status",
-		fmt.Sprintf("order by !.status %s, !.id %s", direction.Reversed(true).Keyword, direction.Keyword)
-}
-
 // pageStatement returns the statement that reads a page of rows; selected is the
 // beginning of that statement, up to the table.
+//
+// The probes have a range on the last column before the id of their index, and an order that
+// begins with it, because no other index has that order. With equalities Postgres reads the
+// ids of all partners by the primary key, once per probe: 600 ms for 150,000 payout methods
+// of 205 partners (BenchmarkBookLists in model), 700 ms for 100,000 policies of one partner
+// (BenchmarkDashboard in graph), and 1 ms so. A range on an earlier column reads all its rows.
 func (q *listQuery) pageStatement(selected string, w *WhereClause, direction SortOrder, limit int64) (text string, args []any) {
 	most := w.BindArg(limit)
 	order := fmt.Sprintf("order by %s.id %s limit %s", q.alias, direction.Keyword, most)
@@ -114,8 +112,11 @@ func (q *listQuery) pageStatement(selected string, w *WhereClause, direction Sor
 		q.addFilterTerms(w)
 		return selected + w.String() + " " + order, w.Args
 	}
-	ofStatus, probeOrder := q.probeOrder(direction)
-	found := q.probeSubquery(w, "!.id", ofStatus, probeOrder+" limit "+most)
+	ranged := "product"
+	if q.index == IndexByStatus {
+		ranged = "status"
+	}
+	found := q.probeSubquery(w, "!.id", ranged, fmt.Sprintf("order by !.%s %s, !.id %s limit %s", ranged, direction.Reversed(true).Keyword, direction.Keyword, most))
 	outer := &WhereClause{Alias: w.Alias, Args: w.Args}
 	outer.AddTerm(fmt.Sprintf("!.id = any(array(select found.id from %s order by found.id %s limit %s))", found, direction.Keyword, most))
 	if q.partner != "" {
@@ -131,7 +132,7 @@ func (q *listQuery) countStatement() (text string, args []any) {
 		q.addFilterTerms(w)
 		return fmt.Sprintf("select count(*) from (select from %s as %s%s limit %d) as counted", q.from, q.alias, w, MaxTotal+1), w.Args
 	}
-	found := q.probeSubquery(w, "", equalStatus, fmt.Sprintf("limit %d", MaxTotal+1))
+	found := q.probeSubquery(w, "", "", fmt.Sprintf("limit %d", MaxTotal+1))
 	return fmt.Sprintf("select count(*) from (select from %s limit %d) as counted", found, MaxTotal+1), w.Args
 }
 
