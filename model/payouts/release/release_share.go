@@ -99,8 +99,11 @@ func lockDueClaims(ctx context.Context, tx *store.Tx, limit int) ([]claims.Claim
 	if err != nil {
 		return nil, fmt.Errorf("count partners with due payouts: %w", err)
 	}
+	if partners == 0 {
+		return nil, nil
+	}
 	due, err := lockSmallEvents(ctx, tx, max(1, limit/4))
-	for _, share := range []int{max(1, limit/max(1, partners)), limit} {
+	for _, share := range []int{max(1, limit/partners), limit} {
 		if err != nil || len(due) == limit {
 			break
 		}

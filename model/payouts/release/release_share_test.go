@@ -179,8 +179,7 @@ func TestPlansOfBatchDoNotReadTheQueue(t *testing.T) {
 		}
 		return answers, nil
 	}
-	var taken int
-	taken, _, err = b.Service.Releases.ReleaseBatch(t.Context(), modeltest.ScriptedRail, 8, explain)
+	taken, _, err := b.Service.Releases.ReleaseBatch(t.Context(), modeltest.ScriptedRail, 8, explain)
 	require.NoError(t, err)
 	require.Equal(t, 8, taken)
 }
