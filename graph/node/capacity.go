@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 
+	"parapet/model/kernel/optional"
 	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
 )
@@ -12,7 +13,7 @@ type CapacityFilter struct{ Product *string }
 
 // Capacities lists the limits of the sum insured.
 func (r *Reader) Capacities(ctx context.Context, first *int, after *string, filter *CapacityFilter) (*CapacityConnection, error) {
-	return toConnection(asNodes[wire.Capacity])(r.Service.Capacity.List(ctx, r.Actor, orEmpty(orEmpty(filter).Product), pageRequest(first, after)))
+	return toConnection(asNodes[wire.Capacity])(r.Service.Capacity.List(ctx, r.Actor, optional.OrZero(optional.OrZero(filter).Product), pageRequest(first, after)))
 }
 
 // SetCapacityInput is the input of SetCapacity.

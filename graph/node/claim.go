@@ -7,6 +7,7 @@ import (
 	"parapet/model/claims/adjudication"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -45,7 +46,7 @@ func (r *Reader) Claim(ctx context.Context, id string) (*Claim, error) {
 
 // Claims lists claims, newest first.
 func (r *Reader) Claims(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*ClaimConnection, error) {
-	return toConnection(r.newClaims)(r.Service.Claims.List(ctx, r.Actor, orEmpty(filter), selectedPage(ctx, first, after, order)))
+	return toConnection(r.newClaims)(r.Service.Claims.List(ctx, r.Actor, optional.OrZero(filter), selectedPage(ctx, first, after, order)))
 }
 
 // Policy returns the policy of the claim.

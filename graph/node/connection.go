@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"parapet/model/audit"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/quoting/pricing"
 	"parapet/model/wire"
@@ -178,7 +179,7 @@ type PageInfo struct {
 // pageRequest requests the page after a cursor. first: 0 would mean the default size, so
 // it becomes an invalid size and is rejected.
 func pageRequest(first *int, after *string) store.PageRequest {
-	in := store.PageRequest{Cursor: orEmpty(after)}
+	in := store.PageRequest{Cursor: optional.OrZero(after)}
 	if first != nil {
 		in.Limit = cmp.Or(*first, -1)
 	}
@@ -188,14 +189,6 @@ func pageRequest(first *int, after *string) store.PageRequest {
 // orderedPage is pageRequest for a list with both orders.
 func orderedPage(first *int, after, order *string) store.PageRequest {
 	in := pageRequest(first, after)
-	in.Order = store.Order(orEmpty(order))
+	in.Order = store.Order(optional.OrZero(order))
 	return in
-}
-
-// orEmpty returns the given value, or the zero value for nil.
-func orEmpty[T any](given *T) T {
-	if given == nil {
-		return *new(T)
-	}
-	return *given
 }

@@ -5,6 +5,7 @@ import (
 
 	"parapet/model/events"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/optional"
 	"parapet/model/wire"
 )
 
@@ -36,8 +37,8 @@ func (f *EventFilter) toModel() (narrowed events.Filter) {
 	if f == nil {
 		return narrowed
 	}
-	narrowed.Subject, narrowed.Partner, narrowed.After = orEmpty(f.Subject), orEmpty(f.Partner), orEmpty(f.AfterSequence)
-	narrowed.Generation = orEmpty(f.Generation)
+	narrowed.Subject, narrowed.Partner, narrowed.After = optional.OrZero(f.Subject), optional.OrZero(f.Partner), optional.OrZero(f.AfterSequence)
+	narrowed.Generation = optional.OrZero(f.Generation)
 	for _, kind := range f.Types {
 		narrowed.Types = append(narrowed.Types, event.Type(kind))
 	}
@@ -72,5 +73,5 @@ func (r *Reader) EventTypes(ctx context.Context) ([]*EventDescription, error) {
 
 // HistoryProof verifies the hash chain of a partner's events.
 func (r *Reader) HistoryProof(ctx context.Context, partner *string) (*wire.HistoryProof, error) {
-	return r.Service.Events.VerifyChain(ctx, r.Actor, orEmpty(partner))
+	return r.Service.Events.VerifyChain(ctx, r.Actor, optional.OrZero(partner))
 }

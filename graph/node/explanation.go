@@ -5,6 +5,7 @@ import (
 	"context"
 
 	"parapet/model/insight/scenario"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -52,7 +53,7 @@ type Exposure struct {
 // Exposure evaluates a hypothetical occurrence. It also reads the largest first page,
 // because the sums require evaluating every affected policy anyway.
 func (r *Reader) Exposure(ctx context.Context, occurrence scenario.WhatIf, partner, product, currency *string) (*Exposure, error) {
-	in := scenario.ExposureRequest{Occurrence: occurrence, Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency)}
+	in := scenario.ExposureRequest{Occurrence: occurrence, Partner: optional.OrZero(partner), Product: optional.OrZero(product), Currency: optional.OrZero(currency)}
 	e := &Exposure{reader: r, request: in}
 	var err error
 	e.Exposure, e.page, err = r.Service.Scenarios.Expose(ctx, r.Actor, in, store.PageRequest{Limit: store.MaxPageSize})

@@ -6,6 +6,7 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
+	"parapet/model/kernel/optional"
 	"parapet/model/operations"
 )
 
@@ -31,7 +32,7 @@ func (r *Reader) FailingJobs(ctx context.Context) ([]*operations.FailingJobs, er
 func (r *Reader) Jobs(ctx context.Context, first *int, after *string, filter *operations.JobFilter) (*JobConnection, error) {
 	return toConnection(func(rows []*operations.QueuedJob) []*Job {
 		return wrapEach(rows, func(j *operations.QueuedJob) *Job { return &Job{j} })
-	})(r.Service.Operations.ListJobs(ctx, r.Actor, orEmpty(filter), pageRequest(first, after)))
+	})(r.Service.Operations.ListJobs(ctx, r.Actor, optional.OrZero(filter), pageRequest(first, after)))
 }
 
 // RetryJobsInput selects jobs to retry.

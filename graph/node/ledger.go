@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"parapet/model/kernel/optional"
 	"parapet/model/ledger"
 )
 
@@ -11,7 +12,7 @@ import (
 type LedgerBalance = ledger.Balance
 
 func ledgerFilter(partner, policy, currency *string) ledger.Filter {
-	return ledger.Filter{Partner: orEmpty(partner), PolicyID: orEmpty(policy), Currency: orEmpty(currency)}
+	return ledger.Filter{Partner: optional.OrZero(partner), PolicyID: optional.OrZero(policy), Currency: optional.OrZero(currency)}
 }
 
 // Ledger returns the balances of the ledger.

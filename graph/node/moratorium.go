@@ -6,6 +6,7 @@ import (
 
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/optional"
 	"parapet/model/underwriting/capacity"
 	"parapet/model/wire"
 )
@@ -30,7 +31,7 @@ type MoratoriumFilter struct{ Past bool }
 
 // Moratoria lists moratoria, newest first.
 func (r *Reader) Moratoria(ctx context.Context, first *int, after *string, filter *MoratoriumFilter, order *string) (*MoratoriumConnection, error) {
-	return toConnection(newMoratoria)(r.Service.Capacity.ListMoratoria(ctx, r.Actor, orEmpty(filter).Past, orderedPage(first, after, order)))
+	return toConnection(newMoratoria)(r.Service.Capacity.ListMoratoria(ctx, r.Actor, optional.OrZero(filter).Past, orderedPage(first, after, order)))
 }
 
 // Place returns the area; nil means everywhere.

@@ -10,6 +10,7 @@ import (
 	"parapet/graph/scalar"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/optional"
 	"parapet/model/wire"
 )
 
@@ -108,7 +109,7 @@ func (in *RecordObservationsInput) toModel() ([]wire.ObservationInput, error) {
 	for i, each := range in.Observations {
 		batch[i] = each.ObservationInput
 		batch[i].Measures = make(map[string]wire.Measure, len(each.Measures))
-		batch[i].Station = orEmpty(each.Station)
+		batch[i].Station = optional.OrZero(each.Station)
 		for k, measured := range each.Measures {
 			if _, known := batch[i].Measures[measured.Name]; known {
 				at := fmt.Sprintf("/observations/%d/measures/%d/name", i, k)

@@ -10,6 +10,7 @@ import (
 	"parapet/model/hazard/occurrence"
 	"parapet/model/insight/progress"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -80,7 +81,7 @@ func (f *HazardFilter) toModel() occurrence.HazardFilter {
 	if f == nil {
 		return occurrence.HazardFilter{}
 	}
-	return occurrence.HazardFilter{Kind: orEmpty(f.Kind), Source: orEmpty(f.Source), OccurrenceID: orEmpty(f.OccurrenceID), From: f.From, To: f.To}
+	return occurrence.HazardFilter{Kind: optional.OrZero(f.Kind), Source: optional.OrZero(f.Source), OccurrenceID: optional.OrZero(f.OccurrenceID), From: f.From, To: f.To}
 }
 
 // Observation is a recorded observation.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model/account"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/wire"
@@ -34,7 +35,7 @@ func (r *Reader) Payout(ctx context.Context, id string) (*Payout, error) {
 
 // Payouts lists payouts, newest first.
 func (r *Reader) Payouts(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*PayoutConnection, error) {
-	return toConnection(r.newPayouts)(r.Service.Claims.ListPayouts(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newPayouts)(r.Service.Claims.ListPayouts(ctx, r.Actor, optional.OrZero(filter), orderedPage(first, after, order)))
 }
 
 // Claim returns the claim that is paid.
@@ -77,7 +78,7 @@ func (r *Reader) PayoutMethod(ctx context.Context, id string) (*PayoutMethod, er
 
 // PayoutMethods lists payout methods, newest first.
 func (r *Reader) PayoutMethods(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*PayoutMethodConnection, error) {
-	return toConnection(r.newPayoutMethods)(r.Service.Payouts.ListMethods(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newPayoutMethods)(r.Service.Payouts.ListMethods(ctx, r.Actor, optional.OrZero(filter), orderedPage(first, after, order)))
 }
 
 // RecordPayoutMethodInput is the input of RecordPayoutMethod, with the account number

@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/quoting/catalog"
 	"parapet/model/underwriting"
@@ -33,7 +34,7 @@ func (r *Reader) Policy(ctx context.Context, id string) (*Policy, error) {
 
 // Policies lists policies, newest first.
 func (r *Reader) Policies(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*PolicyConnection, error) {
-	return toConnection(r.newPolicies)(r.Service.Policies.ListBare(ctx, r.Actor, orEmpty(filter), selectedPage(ctx, first, after, order)))
+	return toConnection(r.newPolicies)(r.Service.Policies.ListBare(ctx, r.Actor, optional.OrZero(filter), selectedPage(ctx, first, after, order)))
 }
 
 // ProductKey returns the key of the product.

@@ -6,6 +6,7 @@ import (
 
 	"parapet/model/hazard"
 	"parapet/model/insight/portfolio"
+	"parapet/model/kernel/optional"
 	"parapet/model/wire"
 )
 
@@ -15,7 +16,7 @@ type Portfolio struct{ *portfolio.Portfolio }
 // Portfolio opens a portfolio.
 func (r *Reader) Portfolio(ctx context.Context, partner, product, currency *string, from, to *time.Time) (*Portfolio, error) {
 	p, err := r.Service.Portfolio.Open(ctx, r.Actor, portfolio.Filter{
-		Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency), From: from, To: to,
+		Partner: optional.OrZero(partner), Product: optional.OrZero(product), Currency: optional.OrZero(currency), From: from, To: to,
 	})
 	return &Portfolio{p}, err
 }
@@ -28,7 +29,7 @@ type MapCover struct{ wire.MapCover }
 
 // CoverMap returns the covers of a box.
 func (r *Reader) CoverMap(ctx context.Context, box hazard.Box, zoom int, partner, product, currency *string) (*CoverMap, error) {
-	drawn, err := r.Service.Portfolio.Map(ctx, r.Actor, portfolio.MapRequest{Box: box, Zoom: zoom, Partner: orEmpty(partner), Product: orEmpty(product), Currency: orEmpty(currency)})
+	drawn, err := r.Service.Portfolio.Map(ctx, r.Actor, portfolio.MapRequest{Box: box, Zoom: zoom, Partner: optional.OrZero(partner), Product: optional.OrZero(product), Currency: optional.OrZero(currency)})
 	if err != nil {
 		return nil, err
 	}

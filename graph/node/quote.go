@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/quoting"
 	"parapet/model/quoting/catalog"
@@ -34,7 +35,7 @@ func (r *Reader) Quote(ctx context.Context, id string) (*Quote, error) {
 
 // Quotes lists quotes, newest first.
 func (r *Reader) Quotes(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*QuoteConnection, error) {
-	return toConnection(r.newQuotes)(r.Service.Quotes.List(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newQuotes)(r.Service.Quotes.List(ctx, r.Actor, optional.OrZero(filter), orderedPage(first, after, order)))
 }
 
 // ProductKey returns the key of the product.

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"parapet/model/claims"
+	"parapet/model/kernel/optional"
 	"parapet/model/payouts"
 )
 
@@ -18,7 +19,7 @@ type ApprovePayoutInput struct {
 
 // ApprovePayout approves a payout.
 func (r *Reader) ApprovePayout(ctx context.Context, in ApprovePayoutInput) (*PayoutPayload, error) {
-	request := payouts.ApprovalRequest{PayoutID: in.PayoutID, Digest: orEmpty(in.Digest), Note: in.Note}
+	request := payouts.ApprovalRequest{PayoutID: in.PayoutID, Digest: optional.OrZero(in.Digest), Note: in.Note}
 	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.Payouts.Approve)
 	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err
@@ -53,7 +54,7 @@ type ResolvePayoutInput struct {
 
 // ResolvePayout resolves a payout in doubt or a mismatch.
 func (r *Reader) ResolvePayout(ctx context.Context, in ResolvePayoutInput) (*PayoutPayload, error) {
-	request := payouts.ResolutionRequest{PayoutID: in.PayoutID, Outcome: claims.PayoutStatus(in.Outcome), Reference: orEmpty(in.Reference), Settled: in.Settled, Note: in.Note}
+	request := payouts.ResolutionRequest{PayoutID: in.PayoutID, Outcome: claims.PayoutStatus(in.Outcome), Reference: optional.OrZero(in.Reference), Settled: in.Settled, Note: in.Note}
 	record, err := runOperatorMutation(ctx, r, in.ClientMutationID, in.PayoutID, in.Version, request, r.Service.Payouts.Resolve)
 	payout, err := toNode(r.newPayouts)(record, err)
 	return &PayoutPayload{payout, in.ClientMutationID}, err

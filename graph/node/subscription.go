@@ -3,6 +3,7 @@ package node
 import (
 	"context"
 
+	"parapet/model/kernel/optional"
 	"parapet/model/wire"
 )
 
@@ -14,7 +15,7 @@ func (r *Reader) FollowEvents(ctx context.Context, filter EventFilter) (<-chan *
 
 // FollowTimeline streams the entries of a claim's timeline.
 func (r *Reader) FollowTimeline(ctx context.Context, claim string, after *int64) (<-chan *wire.TimelineEntry, error) {
-	tail, err := r.Service.Claims.FollowTimeline(ctx, r.Actor, claim, orEmpty(after))
+	tail, err := r.Service.Claims.FollowTimeline(ctx, r.Actor, claim, optional.OrZero(after))
 	return streamNodes(ctx, r, tail, err, asNodes[wire.TimelineEntry])
 }
 

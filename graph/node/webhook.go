@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"parapet/model/events/webhooks"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -31,7 +32,7 @@ func (r *Reader) WebhookEndpoint(ctx context.Context, id string) (*WebhookEndpoi
 
 // WebhookEndpoints lists endpoints, newest first.
 func (r *Reader) WebhookEndpoints(ctx context.Context, first *int, after *string, filter *store.Filter, order *string) (*WebhookEndpointConnection, error) {
-	return toConnection(r.newWebhookEndpoints)(r.Service.Webhooks.ListEndpoints(ctx, r.Actor, orEmpty(filter), orderedPage(first, after, order)))
+	return toConnection(r.newWebhookEndpoints)(r.Service.Webhooks.ListEndpoints(ctx, r.Actor, optional.OrZero(filter), orderedPage(first, after, order)))
 }
 
 // EventTypes returns the subscribed event types; nil for all.
@@ -45,7 +46,7 @@ func (e *WebhookEndpoint) EventTypes() []string {
 // Deliveries lists the deliveries to the endpoint.
 func (e *WebhookEndpoint) Deliveries(ctx context.Context, first *int, after, status *string) (*DeliveryConnection, error) {
 	r := e.batch.reader
-	return loadPages(ctx, e.batch, e.ID, "deliveries "+orEmpty(status), pageRequest(first, after), r.Service.Webhooks.DeliveriesOf(orEmpty(status)), r.newDeliveries)
+	return loadPages(ctx, e.batch, e.ID, "deliveries "+optional.OrZero(status), pageRequest(first, after), r.Service.Webhooks.DeliveriesOf(optional.OrZero(status)), r.newDeliveries)
 }
 
 // Delivery is the delivery of one event to one endpoint.

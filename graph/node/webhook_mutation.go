@@ -8,6 +8,7 @@ import (
 	"parapet/model/events/webhooks"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/optional"
 	"parapet/model/wire"
 )
 
@@ -52,7 +53,7 @@ type ChangeWebhookEndpointInput struct {
 // toModel converts the input to the request of the domain with the endpoint's id.
 func (in *ChangeWebhookEndpointInput) toModel() (webhookEndpointChange, error) {
 	out := webhookEndpointChange{in.WebhookEndpointID, in.EndpointRequest}
-	if orEmpty(in.EveryEventType) {
+	if optional.OrZero(in.EveryEventType) {
 		if in.EventTypes != nil {
 			return out, apperr.Invalid(apperr.FieldError{Pointer: "/every_event_type", Code: "not_allowed", Detail: "Give eventTypes, or everyEventType, not both."})
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 )
 
@@ -33,7 +34,7 @@ type Entry struct {
 
 func toRecord(r *store.AuditRow) Entry {
 	return Entry{
-		ID: store.ResourceAuditEntry.FormatID(r.ID), At: r.CreatedAt, Outcome: string(r.Outcome), Operation: r.Operation, ActorKind: store.StringOrNil(string(r.ActorKind)), Actor: r.Actor,
+		ID: store.ResourceAuditEntry.FormatID(r.ID), At: r.CreatedAt, Outcome: string(r.Outcome), Operation: r.Operation, ActorKind: optional.NonZero(string(r.ActorKind)), Actor: r.Actor,
 		Issuer: r.Issuer, Client: r.Client, Partner: r.Partner, Subject: r.Subject, Reason: r.Reason, Code: r.Code, RequestID: r.RequestID, Times: r.Times,
 	}
 }
@@ -47,7 +48,7 @@ func RecordAction(ctx context.Context, s *store.Store, caller actor.Actor, actio
 	}
 	return s.InTx(ctx, caller, func(_ context.Context, tx *store.Tx) error {
 		action := strings.ReplaceAll(strings.ToValidUTF8(action, ""), "\x00", "")
-		tx.Describe("", "", store.StringOrNil(action))
+		tx.Describe("", "", optional.NonZero(action))
 		return nil
 	})
 }

@@ -9,6 +9,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 )
 
@@ -52,8 +53,8 @@ func (s *Service) RecordRefusal(actor actor.Actor, refusal *apperr.Error) {
 	}
 	reason := store.BoundAuditText(refusal.Detail, "")
 	r.lines[key] = &store.AuditRow{
-		Outcome: store.AuditRefused, Operation: doing, ActorKind: actor.Kind, Actor: name, Issuer: store.StringOrNil(issuer), Client: actor.Client,
-		Partner: store.StringOrNil(actor.Partner), Reason: &reason, Code: new(string(refusal.Code)), RequestID: store.StringOrNil(actor.RequestID), Times: 1,
+		Outcome: store.AuditRefused, Operation: doing, ActorKind: actor.Kind, Actor: name, Issuer: optional.NonZero(issuer), Client: actor.Client,
+		Partner: optional.NonZero(actor.Partner), Reason: &reason, Code: new(string(refusal.Code)), RequestID: optional.NonZero(actor.RequestID), Times: 1,
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/partners"
@@ -86,7 +87,7 @@ func (s *Service) OpenStatement(ctx context.Context, actor actor.Actor, f Filter
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read clock: %w", err))
 	}
-	statement := &Statement{From: store.TimeOrDefault(from, time.Unix(0, 0)).UTC(), To: store.TimeOrDefault(to, now).UTC(), untilNow: to == nil, ledgerQuery: view}
+	statement := &Statement{From: optional.Or(from, time.Unix(0, 0)).UTC(), To: optional.Or(to, now).UTC(), untilNow: to == nil, ledgerQuery: view}
 	if !statement.From.Before(statement.To) {
 		return nil, apperr.InvalidParameter("from", "It must be before to.")
 	}
@@ -231,14 +232,6 @@ type statementWriter struct {
 	balances map[string]int64
 }
 
-// StringOrEmpty returns the text, or "" for nil.
-func StringOrEmpty(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
-
 // writeLine writes one record; csv keeps the first error for Error.
 func (w *statementWriter) writeLine(fields ...string) { _ = w.Write(fields) }
 
@@ -250,5 +243,5 @@ func (w *statementWriter) writeEntry(e Entry) {
 	account := string(e.Account) + e.Amount.Currency
 	w.balances[account] += e.Amount.Amount
 	w.writeLine(e.At.UTC().Format(time.RFC3339Nano), e.EventID, string(e.Type), string(e.Account), e.Amount.Currency,
-		strconv.FormatInt(e.Amount.Amount, 10), strconv.FormatInt(w.balances[account], 10), e.Partner, e.PolicyID, StringOrEmpty(e.ClaimID), StringOrEmpty(e.PayoutID))
+		strconv.FormatInt(e.Amount.Amount, 10), strconv.FormatInt(w.balances[account], 10), e.Partner, e.PolicyID, optional.OrZero(e.ClaimID), optional.OrZero(e.PayoutID))
 }

@@ -11,6 +11,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/ledger"
 	"parapet/model/modeltest"
@@ -81,7 +82,7 @@ func TestPagesAndTextOfAStatementAgree(t *testing.T) {
 			left[key] += entry.Amount.Amount
 			require.Equal(t, []string{
 				entry.At.UTC().Format(time.RFC3339Nano), entry.EventID, string(entry.Type), string(entry.Account), entry.Amount.Currency,
-				strconv.FormatInt(entry.Amount.Amount, 10), strconv.FormatInt(left[key], 10), entry.Partner, entry.PolicyID, ledger.StringOrEmpty(entry.ClaimID), ledger.StringOrEmpty(entry.PayoutID),
+				strconv.FormatInt(entry.Amount.Amount, 10), strconv.FormatInt(left[key], 10), entry.Partner, entry.PolicyID, optional.OrZero(entry.ClaimID), optional.OrZero(entry.PayoutID),
 			}, lines[1+i], name)
 		}
 		for i, balance := range closing {

@@ -8,6 +8,7 @@ import (
 	"parapet/model/claims"
 	"parapet/model/events/webhooks"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 )
@@ -60,7 +61,7 @@ func (s *Service) CountInbox(ctx context.Context, caller actor.Actor) (*Inbox, e
 		return nil, store.TranslateError(err)
 	}
 	for _, u := range stats {
-		in.Unsettled = append(in.Unsettled, UnsettledPayouts{string(u.Status), store.StringOrNil(u.Reason), u.Count, money.New(u.Amount, u.Currency), int64(u.Oldest.Seconds())})
+		in.Unsettled = append(in.Unsettled, UnsettledPayouts{string(u.Status), optional.NonZero(u.Reason), u.Count, money.New(u.Amount, u.Currency), int64(u.Oldest.Seconds())})
 	}
 	if s.jobs != nil {
 		failing, err := s.jobs.Failing(ctx)

@@ -7,8 +7,8 @@ import (
 	"strings"
 
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
-	"parapet/model/ledger"
 	"parapet/model/payouts"
 	"parapet/model/payouts/controls"
 	"parapet/model/payouts/release"
@@ -66,7 +66,7 @@ func daysWithoutReport(ctx context.Context, tx *store.Tx, row *controls.RestoreR
 			union select a.rail, `+release.BankOf("a.rail_identity")+` from payout_attempts a`+release.JoinWaiting+`) r,
 		database_identity d, clock c, generate_series(date_trunc('day', d.heartbeat_at at time zone 'UTC'), (?2::timestamptz - c.offset_interval) at time zone 'UTC', interval '1 day') as m (day)
 		where `+release.NoReportSQL("r.bank", "t.rail = r.rail")+` order by 1`,
-		in.Rail.Name, ledger.StringOrEmpty(in.Rail.ColumnValue()), row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
+		in.Rail.Name, optional.OrZero(in.Rail.ColumnValue()), row.BegunAt.Add(in.SettlementDelay)).Scan(ctx, &days)
 	if err != nil {
 		return nil, fmt.Errorf("read the days of reports: %w", err)
 	}

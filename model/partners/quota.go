@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/optional"
 )
 
 // Quota is a request allowance shared by all nodes: one token bucket per caller in a
@@ -53,19 +54,12 @@ func (q *Quota) Lease(ctx context.Context, caller string, want int) (Grant, erro
 		if err != nil {
 			return grant, err
 		}
-		grant.PerSecond = cmp.Or(orZero(terms.RequestsPerSecond), grant.PerSecond)
-		grant.Burst = cmp.Or(orZero(terms.RequestBurst), grant.Burst)
+		grant.PerSecond = cmp.Or(optional.OrZero(terms.RequestsPerSecond), grant.PerSecond)
+		grant.Burst = cmp.Or(optional.OrZero(terms.RequestBurst), grant.Burst)
 	}
 	err := q.service.DB.NewRaw(quotaLeaseQuery, caller, want, grant.Burst, grant.PerSecond).Scan(ctx, &grant.Granted)
 	if err != nil {
 		return grant, fmt.Errorf("lease requests: %w", err)
 	}
 	return grant, nil
-}
-
-func orZero(number *int) int {
-	if number == nil {
-		return 0
-	}
-	return *number
 }

@@ -9,6 +9,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 )
 
@@ -95,9 +96,9 @@ func recordVoidedApprovals(ctx context.Context, tx *store.Tx, row *claims.Payout
 	}
 	tx.QueueInsert(&store.AuditRow{
 		ID: store.NewID(), CreatedAt: tx.Now, Outcome: store.AuditDone, Operation: voidApprovalsOperation, ActorKind: tx.Actor.Kind, Actor: store.BoundAuditText(tx.Actor.SubjectOrName(), "unnamed"),
-		Issuer: store.StringOrNil(tx.Actor.Issuer), Client: tx.Actor.Client, Partner: &row.Partner, Subject: new(store.ResourcePayout.FormatID(row.ID)),
+		Issuer: optional.NonZero(tx.Actor.Issuer), Client: tx.Actor.Client, Partner: &row.Partner, Subject: new(store.ResourcePayout.FormatID(row.ID)),
 		Reason:    new("The payout method changed; these approvals no longer count: " + strings.Join(authors, ", ")),
-		RequestID: store.StringOrNil(tx.Actor.RequestID), Times: 1,
+		RequestID: optional.NonZero(tx.Actor.RequestID), Times: 1,
 	})
 	return true, nil
 }

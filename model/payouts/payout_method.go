@@ -14,6 +14,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/seal"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
@@ -151,7 +152,7 @@ func newMethod(tx *store.Tx, p *underwriting.PolicyRow, claim *claims.ClaimRow, 
 		RowHeader: tx.NewHeader(p.Partner), PartnerFields: store.PartnerFields{PartnerReference: in.PartnerReference, Metadata: in.Metadata},
 		PolicyID: p.ID, Status: MethodPending, Type: number.Type,
 		BeneficiaryName: in.Beneficiary.Name, BeneficiaryCountry: in.Beneficiary.Country, Currency: in.Currency,
-		Last4: number.Last4(), Institution: store.StringOrNil(number.Institution()), Country: store.StringOrNil(number.Country()),
+		Last4: number.Last4(), Institution: optional.NonZero(number.Institution()), Country: optional.NonZero(number.Country()),
 		Fingerprint: tx.Store.Keys.ComputeFingerprint(p.Partner, number.Canonical()), NextCheckAt: new(tx.Now.Add(checkLostAfter)),
 	}
 	if claim != nil {

@@ -10,8 +10,8 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
-	"parapet/model/ledger"
 	"parapet/model/wire"
 )
 
@@ -146,7 +146,7 @@ func confirmUnpaid(ctx context.Context, tx *store.Tx, claim *claims.ClaimRow, ro
 		case call.EndedAt == nil && call.StartedAt.Add(ReleaseLease).After(tx.Now):
 			return apperr.Fail(apperr.CodeStateConflict, "The rail is being asked about this payout, which may be sent again under the same key; resolve it in a minute.")
 		case call.Outcome != nil && *call.Outcome == string(OutcomeAccepted):
-			return apperr.Fail(apperr.CodeStateConflict, "The rail accepted it in call %d (%s): ask the rail what it paid, and resolve the payout as released.", call.Number, ledger.StringOrEmpty(call.ProviderReference))
+			return apperr.Fail(apperr.CodeStateConflict, "The rail accepted it in call %d (%s): ask the rail what it paid, and resolve the payout as released.", call.Number, optional.OrZero(call.ProviderReference))
 		}
 	}
 	_, err = tx.NewUpdate().Model((*AttemptRow)(nil)).Set("outcome = ?", OutcomeRefused).Set("code = 'evidence'").Set("ended_at = coalesce(ended_at, ?)", tx.Now).

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"time"
 
-	"parapet/model/ledger"
+	"parapet/model/kernel/optional"
 )
 
 // RailIdentity identifies the bank behind a rail. Payouts in doubt stay with the
@@ -35,7 +35,7 @@ func (r RailIdentity) ColumnValue() *string {
 
 // Recipient returns the identity as orders store it.
 func (r RailIdentity) Recipient() Recipient {
-	return Recipient{r.Name, ledger.StringOrEmpty(r.ColumnValue())}
+	return Recipient{r.Name, optional.OrZero(r.ColumnValue())}
 }
 
 // Recipient is the bank that received an order. bank is empty if the order, or the

@@ -6,7 +6,7 @@ import (
 
 	"parapet/model/account"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/optional"
 	"parapet/model/quoting/product"
 	"parapet/model/wire"
 )
@@ -29,5 +29,5 @@ func toPerson(p *product.Policyholder) *wire.Person {
 	if p == nil {
 		return nil
 	}
-	return &wire.Person{Name: &p.Name, Email: store.StringOrNil(p.Email), Country: store.StringOrNil(p.Country)}
+	return &wire.Person{Name: &p.Name, Email: optional.NonZero(p.Email), Country: optional.NonZero(p.Country)}
 }

@@ -13,6 +13,7 @@ import (
 	"parapet/model/hazard/occurrence"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
@@ -62,7 +63,7 @@ func (s *Service) Replay(ctx context.Context, caller actor.Actor, in ReplayReque
 	}
 	return s.start(ctx, caller, func(_ context.Context, tx *store.Tx) (*Run, error) {
 		run := &Run{Kind: KindReplay, Request: Request{Replay: &in}, Result: Result{Replay: &wire.SandboxReplay{
-			Event: orEmpty(in.Event), OccurredAt: tx.Clock, Location: in.Location, Station: in.Station, OccurrenceIDs: []string{}, Lines: []wire.ProgressLine{},
+			Event: optional.OrZero(in.Event), OccurredAt: tx.Clock, Location: in.Location, Station: in.Station, OccurrenceIDs: []string{}, Lines: []wire.ProgressLine{},
 		}}}
 		if in.Upload != nil {
 			upload := *in.Upload
@@ -108,7 +109,7 @@ func (s *Service) ReplayedObservations(run *Run, past []wire.ObservationInput) (
 	if in.Upload == nil {
 		past = s.pastEvent(*in.Event, in.days())
 	}
-	past, err := oneEvent(past, orEmpty(in.Event))
+	past, err := oneEvent(past, optional.OrZero(in.Event))
 	if err != nil {
 		return nil, err
 	}
@@ -126,7 +127,7 @@ func (s *Service) ReplayedObservations(run *Run, past []wire.ObservationInput) (
 			moved[i].SourceEventID = dayID(*in.Station, moved[i].OccurredAt)
 		}
 	}
-	result.Source, result.Event, result.SourceEventID, result.Observations = past[0].Source, eventName(past, orEmpty(in.Event)), moved[0].SourceEventID, len(moved)
+	result.Source, result.Event, result.SourceEventID, result.Observations = past[0].Source, eventName(past, optional.OrZero(in.Event)), moved[0].SourceEventID, len(moved)
 	result.ReplayedFrom, result.OccurredAt = &last.OccurredAt, last.OccurredAt.Add(moved[0].OccurredAt.Sub(past[0].OccurredAt))
 	return moved, nil
 }
@@ -203,13 +204,6 @@ func moveTo(moved []wire.ObservationInput, place hazard.Point) {
 }
 
 func dayID(station string, day time.Time) string { return station + "/" + day.Format(time.DateOnly) }
-
-func orEmpty(text *string) string {
-	if text == nil {
-		return ""
-	}
-	return *text
-}
 
 // FindReplayed returns the occurrences of a partner's replayed observations, at most 200.
 // System only.

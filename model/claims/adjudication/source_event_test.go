@@ -12,7 +12,7 @@ import (
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/optional"
 	"parapet/model/modeltest"
 	"parapet/model/underwriting"
 	"parapet/model/wire"
@@ -86,7 +86,7 @@ func findDayAt(t *testing.T, b *modeltest.Bundle, station string) func(partner, 
 func findDay(t *testing.T, b *modeltest.Bundle, partner, station, source, id string) *occurrence.ObservationRow {
 	t.Helper()
 	policy := &underwriting.PolicyRow{Cover: trigger.Cover{Trigger: trigger.Trigger{Kind: trigger.Rainfall, Calendar: trigger.Month}}}
-	policy.Partner, policy.Station = partner, store.StringOrNil(station)
+	policy.Partner, policy.Station = partner, optional.NonZero(station)
 	row, found, err := adjudication.FindStationDay(t.Context(), b.DB.Bun, policy, adjudication.SourceEvent{Source: source, ID: id})
 	require.NoError(t, err)
 	if !found {

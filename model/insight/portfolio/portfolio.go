@@ -12,6 +12,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/underwriting"
 )
@@ -57,8 +58,8 @@ func (s *Service) Open(ctx context.Context, caller actor.Actor, f Filter) (*Port
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("read clock: %w", err))
 	}
-	p := &Portfolio{AsOf: now, To: store.TimeOrDefault(f.To, now).UTC(), svc: s, actor: caller, filter: f}
-	p.From = store.TimeOrDefault(f.From, p.To.AddDate(-1, 0, 0)).UTC()
+	p := &Portfolio{AsOf: now, To: optional.Or(f.To, now).UTC(), svc: s, actor: caller, filter: f}
+	p.From = optional.Or(f.From, p.To.AddDate(-1, 0, 0)).UTC()
 	if p.From.Year() < hazard.EarliestYear {
 		return nil, apperr.InvalidParameter("from", fmt.Sprintf("It must not be before the year %d.", hazard.EarliestYear))
 	}

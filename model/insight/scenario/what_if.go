@@ -12,7 +12,7 @@ import (
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/store"
+	"parapet/model/kernel/optional"
 	"parapet/model/wire"
 )
 
@@ -134,7 +134,7 @@ func (in *WhatIf) countDescriptions() int {
 
 func (q *WhatIfEarthquake) toObservations(now time.Time) []wire.ObservationInput {
 	measures := knownMeasures(namedMeasure{"magnitude", "mw", &q.Magnitude}, namedMeasure{"depth", "km", q.DepthKM})
-	return []wire.ObservationInput{whatIfObservation(hazard.Earthquake, q.Location, store.TimeOrDefault(q.At, now), measures)}
+	return []wire.ObservationInput{whatIfObservation(hazard.Earthquake, q.Location, optional.Or(q.At, now), measures)}
 }
 
 // toObservations converts at most the allowed number of fixes: more are refused without
@@ -143,7 +143,7 @@ func (s *WhatIfStorm) toObservations(now time.Time) []wire.ObservationInput {
 	at := now.Add(-fixInterval)
 	reports := make([]wire.ObservationInput, 0, len(s.Fixes))
 	for _, fix := range s.Fixes[:min(len(s.Fixes), MaxWhatIfFixes)] {
-		at = store.TimeOrDefault(fix.At, at.Add(fixInterval))
+		at = optional.Or(fix.At, at.Add(fixInterval))
 		measures := knownMeasures(namedMeasure{"wind", "kn", fix.WindKN}, namedMeasure{"pressure", "hPa", fix.PressureHPA})
 		reports = append(reports, whatIfObservation(hazard.StormFix, fix.Location, at, measures))
 	}

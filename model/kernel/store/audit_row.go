@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/optional"
 )
 
 // AuditRow is one line of the audit log. Insert-only. The lines have no hash chain:
@@ -54,8 +55,8 @@ func (tx *Tx) writeAudit(caller actor.Actor) {
 	}
 	tx.QueueInsert(&AuditRow{
 		ID: NewID(), CreatedAt: tx.Now, Outcome: AuditDone, Operation: BoundAuditText(caller.Operation, "unnamed"), ActorKind: caller.Kind, Actor: caller.SubjectOrName(),
-		Issuer: StringOrNil(caller.Issuer), Client: caller.Client, Partner: StringOrNil(tx.Audit.Partner), Subject: StringOrNil(tx.Audit.subject), Reason: tx.Audit.Reason,
-		RequestID: StringOrNil(caller.RequestID), Times: 1,
+		Issuer: optional.NonZero(caller.Issuer), Client: caller.Client, Partner: optional.NonZero(tx.Audit.Partner), Subject: optional.NonZero(tx.Audit.subject), Reason: tx.Audit.Reason,
+		RequestID: optional.NonZero(caller.RequestID), Times: 1,
 	})
 }
 

@@ -4,28 +4,11 @@ import (
 	"context"
 	"fmt"
 	"reflect"
-	"time"
 
 	"github.com/uptrace/bun/schema"
 
 	"parapet/model/kernel/bulk"
 )
-
-// StringOrNil returns nil for an empty text.
-func StringOrNil(text string) *string {
-	if text == "" {
-		return nil
-	}
-	return &text
-}
-
-// TimeOrDefault returns the given time, or otherwise without one.
-func TimeOrDefault(given *time.Time, otherwise time.Time) time.Time {
-	if given == nil {
-		return otherwise
-	}
-	return *given
-}
 
 // InsertRows inserts a slice of rows in one statement.
 func InsertRows(ctx context.Context, tx *Tx, rows any) error {

@@ -120,11 +120,6 @@ func TestSumsAboveSixtyFourBitsAreErrors(t *testing.T) {
 
 func TestEmptyValuesAreNull(t *testing.T) {
 	t.Parallel()
-	require.Nil(t, store.StringOrNil(""))
-	require.Equal(t, " ", *store.StringOrNil(" "))
-	now, later := time.Unix(1, 0), time.Unix(2, 0)
-	require.Equal(t, later, store.TimeOrDefault(&later, now))
-	require.Equal(t, now, store.TimeOrDefault(nil, now))
 	require.Equal(t, map[string]string{}, store.PartnerFields{}.ToReferences().Metadata)
 }
 

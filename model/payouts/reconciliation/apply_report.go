@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/claims"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/payouts/release"
@@ -142,7 +143,7 @@ func (m *lineMatcher) applyAcceptance(out payouts.LockedPayout, line *lineRow) e
 	row := out.Row
 	m.Batch.Queue(`update payout_attempts set ended_at = coalesce(ended_at, $1), outcome = 'accepted', provider_reference = $2
 		where payout_id = $3 and partner = $4 and key = $5 and coalesce(outcome, 'unknown') = 'unknown'`,
-		m.Now, store.StringOrNil(line.Reference), row.ID, row.Partner, payouts.IdempotencyKey(row))
+		m.Now, optional.NonZero(line.Reference), row.ID, row.Partner, payouts.IdempotencyKey(row))
 	row.Provider = &line.Rail
 	_, err := release.ApplyOutcome(m.Tx, out.Claim, row, nil, payouts.RailAnswer{Outcome: payouts.OutcomeAccepted, Reference: line.Reference})
 	return err

@@ -9,6 +9,7 @@ import (
 
 	"parapet/model/account"
 	"parapet/model/claims"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/payouts"
@@ -83,7 +84,7 @@ func (f *Exception) describeLine(line *lineRow) {
 	if line == nil {
 		return
 	}
-	f.Key, f.Reference, f.Account, f.Code = store.StringOrNil(line.Key), store.StringOrNil(line.Reference), store.StringOrNil(line.Account), store.StringOrNil(line.Code)
+	f.Key, f.Reference, f.Account, f.Code = optional.NonZero(line.Key), optional.NonZero(line.Reference), optional.NonZero(line.Account), optional.NonZero(line.Code)
 	f.Amount, f.Status, f.ReportedAt = new(money.New(line.Amount, line.Currency)), &line.Status, new(line.ReportedAt.UTC())
 }
 

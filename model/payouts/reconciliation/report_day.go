@@ -6,8 +6,8 @@ import (
 	"time"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
-	"parapet/model/ledger"
 	"parapet/model/payouts"
 	"parapet/model/payouts/release"
 )
@@ -24,7 +24,7 @@ func (s *Service) MissingReportDays(ctx context.Context, rail payouts.RailIdenti
 				(select date_trunc('day', heartbeat_at at time zone 'UTC') from database_identity)),
 			(?2::timestamptz at time zone 'UTC')::date - 1, interval '1 day') as d (day)
 		where not exists (select from rail_report_days t where t.rail = ?0 and `+release.BankOf("t.rail_identity")+` = `+release.BankOf("?1")+` and t.day = d.day) order by 1`,
-		rail.Name, ledger.StringOrEmpty(rail.ColumnValue()), until).Scan(ctx, &days)
+		rail.Name, optional.OrZero(rail.ColumnValue()), until).Scan(ctx, &days)
 	if err != nil {
 		return nil, store.TranslateError(fmt.Errorf("find days to report: %w", err))
 	}
@@ -47,7 +47,7 @@ func (s *Service) SaveReportDay(ctx context.Context, rail payouts.RailIdentity, 
 			id = parsed
 		}
 		_, err := tx.NewRaw("insert into rail_report_days (rail, rail_identity, day, taken_at, report_id) values (?, ?, ?, ?, ?) on conflict do nothing",
-			rail.Name, ledger.StringOrEmpty(rail.ColumnValue()), day.UTC().Format(time.DateOnly), tx.Now, id).Exec(ctx)
+			rail.Name, optional.OrZero(rail.ColumnValue()), day.UTC().Format(time.DateOnly), tx.Now, id).Exec(ctx)
 		if err != nil {
 			return fmt.Errorf("keep a day of reports: %w", err)
 		}

@@ -10,6 +10,7 @@ import (
 	"parapet/model/claims"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 )
@@ -117,14 +118,14 @@ func applyRailAnswer(tx *store.Tx, rail string, out payouts.LockedPayout, order 
 func ApplyOutcome(tx *store.Tx, claim *claims.ClaimRow, row *claims.PayoutRow, order *Release, answer payouts.RailAnswer) (time.Duration, error) {
 	switch answer.Outcome {
 	case payouts.OutcomeAccepted:
-		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = store.StringOrNil(answer.Reference), &tx.Now, nil
+		row.ProviderReference, row.ReleasedAt, row.NextAttemptAt = optional.NonZero(answer.Reference), &tx.Now, nil
 		return 0, payouts.TransitionPayoutInMemory(tx, claim, row, claims.PayoutReleased, fmt.Sprintf("The rail accepted the payout of %s (%s).", row.ToMoney(), answer.Reference))
 	case payouts.OutcomeRefused:
 		row.IdempotencySeq++
 		enqueueReevaluation(tx, row)
 		return 0, payouts.BlockPayoutInMemory(tx, claim, row, claims.BlockedRailRejected)
 	case payouts.OutcomeMismatch:
-		row.ProviderReference = store.StringOrNil(answer.Reference)
+		row.ProviderReference = optional.NonZero(answer.Reference)
 		return 0, payouts.BlockPayoutInMemory(tx, claim, row, claims.BlockedRailMismatch)
 	case payouts.OutcomeUnknown, payouts.OutcomeNotSent:
 	}

@@ -12,6 +12,7 @@ import (
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/quoting/catalog"
@@ -137,7 +138,7 @@ func (r *capacityUsageRow) toRecord() wire.Capacity {
 
 func (r *capacityRow) toRecord() *wire.Capacity {
 	return &wire.Capacity{
-		Product: r.Product, Cell: store.StringOrNil(r.Cell), Limit: money.New(r.Amount, r.Currency), UpdatedAt: r.UpdatedAt,
+		Product: r.Product, Cell: optional.NonZero(r.Cell), Limit: money.New(r.Amount, r.Currency), UpdatedAt: r.UpdatedAt,
 		Author: r.Author.Name(), AuthorIssuer: r.Author.Issuer(),
 	}
 }
