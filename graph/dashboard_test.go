@@ -27,6 +27,8 @@ const book = `with made as (
 			p.policyholder, p.cover, p.terms_hash, p.currency, p.premium_amount, p.limit_amount, p.limit_remaining, p.effective_at, p.payable_from, p.expires_at,
 			p.reportable_until, p.cancelled_at, p.kind, p.footprint, p.station
 		from policies p, made m returning 1
+	), keyed as (
+		insert into policy_keys select m.id, p.partner, m.id, 'P-' || m.i from policies p, made m returning 1
 	), opened as (
 		select m.id as policy, ('02910000-0000-7000-800' || n || '-' || lpad(to_hex(m.i), 12, '0'))::uuid as id, p.partner, p.created_at as at, p.currency, p.product, n
 		from policies p, made m, generate_series(1, 2) n where n <= m.i %% 3
@@ -65,18 +67,24 @@ func (d *fixture) createRecords(t testing.TB, policies int) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, tx.Commit(t.Context()))
-	_, err = d.DB.Pool.Exec(t.Context(), "vacuum analyze policies, claims, payouts, timeline_entries")
+	_, err = d.DB.Pool.Exec(t.Context(), "vacuum analyze policies, policy_keys, claims, payouts, timeline_entries")
 	require.NoError(t, err)
 }
 
-// A probe that finds nothing must read nothing, also when one partner has most policies:
-// then the primary key looks like the shortest way to the newest of them.
-func TestProbesOfPoliciesReadTheirIndex(t *testing.T) {
+// When one partner has most policies, the primary key looks like the shortest way to the
+// newest of them, also for a status and a product that it does not have.
+func TestListsOfPoliciesReadTheirIndexes(t *testing.T) {
 	t.Parallel()
 	d := newFixture(t, modeltest.WithoutChecks())
 	d.createRecords(t, 5000)
 	d.send(t, graphqlRequest{document: dashboard, variables: map[string]any{"n": 2}})
-	plans := d.KeptPlans("SELECT%policies%of_product%")
+	plans := d.KeptPlans("SELECT%policies%policy_keys%")
+	require.NotEmpty(t, plans)
+	for _, plan := range plans {
+		require.Contains(t, plan, "Index Only Scan Backward using policy_keys_list_idx")
+	}
+	d.send(t, graphqlRequest{document: strings.Replace(dashboard, "first: $n", "first: $n, filter: {status: EXPIRED}", 1), variables: map[string]any{"n": 2}})
+	plans = d.KeptPlans("SELECT%policies%of_product%")
 	require.NotEmpty(t, plans)
 	for _, plan := range plans {
 		require.Contains(t, plan, "policies_status_idx on policies p_1")
@@ -124,5 +132,5 @@ func TestRelationsOfTheDashboardAreCalledDirectly(t *testing.T) {
 	d.observeQuake(t, 2)
 	answer := d.send(t, graphqlRequest{document: dashboard, variables: map[string]any{"n": 2}})
 	require.Contains(t, string(answer.Data), `"timeline":{"nodes":[{`)
-	require.Equal(t, map[string]int{"Policy.claims": 2, "Claim.payouts": 2, "Claim.timeline": 2, "ClaimConnection.nodes": 2, "TimelineConnection.nodes": 2}, succeeded)
+	require.Equal(t, map[string]int{"Policy.claims": 2, "Claim.payouts": 2, "Claim.timeline": 2, "ClaimConnection.nodes": 2, "TimelineConnection.nodes": 2, "Policy.productKey": 2}, succeeded)
 }

@@ -28,6 +28,8 @@ const copyRows = `with copies as (select * from unnest($1::uuid[], $2::uuid[], $
 	), bound as (
 		insert into policies select copy.* from (select p from policies p where id = $8) as one (p), copies c,
 			lateral jsonb_populate_record(one.p, jsonb_build_object('id', c.policy, 'quote_id', c.quote, 'partner_reference', null)) as copy
+	), keyed as (
+		insert into policy_keys select policy, p.partner, c.quote, null from policies p, copies c where p.id = $8
 	), occurred as materialized (
 		select gen_random_uuid() as new_id, e.*, c.*, body, place
 		from copies c cross join unnest($12::uuid[], $13::text[]) with ordinality as b (event, body, place) join events e on e.id = b.event

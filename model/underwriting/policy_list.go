@@ -46,9 +46,9 @@ func narrowToBox(ctx context.Context, s *store.Store, f store.Filter, w *store.W
 }
 
 var policies = &store.Collection[policyView, wire.StoredPolicy]{
-	Resource: store.ResourcePolicy, Plural: "policies", RequiredScope: store.FixedScope(actor.ScopePoliciesRead), Statuses: store.StatusesOf(PolicyTransitions), Index: store.OnlyIndexByStatusAndProduct,
-	ReferenceCondition: "!.id = any(array(select id from policy_keys where partner = any(array(select slug from partners)) and partner_reference = ?))",
-	Narrow:             narrowToBox,
+	Resource: store.ResourcePolicy, Plural: "policies", RequiredScope: store.FixedScope(actor.ScopePoliciesRead), Statuses: store.StatusesOf(PolicyTransitions), Index: store.IndexByStatusAndProduct,
+	Keys:   "policy_keys",
+	Narrow: narrowToBox,
 	ToRecord: func(r *policyView) wire.StoredPolicy {
 		return wire.StoredPolicy{PolicyHead: r.toHead(r.AskedAt), Cover: r.CoverText, PolicyTail: r.toTail(r.toPolicyClaims())}
 	},
@@ -67,9 +67,11 @@ func (s *Service) Get(ctx context.Context, actor actor.Actor, id string) (*wire.
 // relation: the embedded claims cost more than the rest of a policy.
 var barePolicies = &store.Collection[barePolicy, wire.Policy]{
 	Resource: store.ResourcePolicy, Plural: policies.Plural, RequiredScope: policies.RequiredScope, Statuses: policies.Statuses, Index: policies.Index,
-	ReferenceCondition: policies.ReferenceCondition,
-	Narrow:             narrowToBox,
-	ToRecord:           func(r *barePolicy) wire.Policy { return *r.ToRecord(r.AskedAt, PolicyClaims{count: r.ClaimsCount}) },
+	Keys:   policies.Keys,
+	Narrow: narrowToBox,
+	ToRecord: func(r *barePolicy) wire.Policy {
+		return wire.Policy{PolicyHead: r.toHead(r.AskedAt), PolicyCover: wire.PolicyCover{Cover: r.Cover}, PolicyTail: r.toTail(PolicyClaims{count: r.ClaimsCount})}
+	},
 	Optional: []store.OptionalColumns{
 		store.HeaderColumns,
 		{Members: []string{"metadata"}, Columns: []string{"metadata"}},

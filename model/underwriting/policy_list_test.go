@@ -1,6 +1,7 @@
 package underwriting_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -108,4 +109,38 @@ func TestStoredCoverIsTheCoverOfTheRecord(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, string(decoded), string(asStored))
 	}
+}
+
+// A page is found by more keys than it has records, so the list has more than two pages.
+func TestAllPoliciesOfAPartnerAreListedInBothOrders(t *testing.T) {
+	t.Parallel()
+	const policies = 2*store.MaxPageSize + 1
+	b := modeltest.New(t, modeltest.WithoutChecks())
+	b.CopyPolicies(policies)
+	b.ActingAs(b.Globex).QuoteAndBind("rain-excess", nil)
+	list := func(order store.Order) (ids []string) {
+		page := store.PageRequest{Limit: store.MaxPageSize, Order: order}
+		for {
+			found, err := b.Service.Policies.ListBare(t.Context(), b.Acme, store.Filter{}, page)
+			require.NoError(t, err)
+			for _, p := range found.Data {
+				ids = append(ids, p.ID)
+			}
+			if !found.HasMore {
+				total, _, err := found.Total(t.Context())
+				require.NoError(t, err)
+				require.Equal(t, policies, total)
+				return ids
+			}
+			page.Cursor = *found.NextCursor
+		}
+	}
+	oldest, newest := list(store.OldestFirst), list(store.NewestFirst)
+	require.Len(t, newest, policies)
+	require.IsIncreasing(t, oldest)
+	slices.Reverse(oldest)
+	require.Equal(t, newest, oldest)
+	last, err := b.Service.Policies.ListBare(t.Context(), b.Acme, store.Filter{}, store.PageRequest{Limit: 1, Last: true})
+	require.NoError(t, err)
+	require.Equal(t, newest[policies-1], last.Data[0].ID)
 }

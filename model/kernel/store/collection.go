@@ -19,13 +19,13 @@ import (
 // Collection reads rows of one resource type: one, many by id, or a page. Every statement
 // is prepared and restricted to the tenant.
 type Collection[Row, Record any] struct {
-	Resource           ResourceType
-	Plural             string
-	RequiredScope      func(actor.Actor) actor.Scope
-	Statuses           []string // values allowed in a status filter; nil: no status
-	Index              listIndex
-	PolicyCondition    string // condition for the filter policy_id; empty: the column
-	ReferenceCondition string // likewise for partner_reference
+	Resource        ResourceType
+	Plural          string
+	RequiredScope   func(actor.Actor) actor.Scope
+	Statuses        []string // values allowed in a status filter; nil: no status
+	Index           listIndex
+	Keys            string // table of every record's id, partner and partner_reference, without updates; empty: the records' own
+	PolicyCondition string // condition for the filter policy_id; empty: the column
 	// Narrow adds the conditions of the filter's further fields; few means that they alone
 	// select few records. nil: there are none.
 	Narrow   func(ctx context.Context, s *Store, f Filter, w *WhereClause) (few bool, err error)

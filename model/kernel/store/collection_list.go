@@ -19,9 +19,8 @@ const (
 	// IndexByStatus is the only index of a partner's records, by partner, status and id.
 	IndexByStatus
 	// IndexByStatusAndProduct is an index by partner, status, product and id, in addition
-	// to the one by partner and id.
+	// to the one by partner and id, which may be that of Collection.Keys.
 	IndexByStatusAndProduct
-	OnlyIndexByStatusAndProduct // without the one by partner and id
 )
 
 // listQuery is a requested list.
@@ -29,6 +28,7 @@ type listQuery struct {
 	filter   Filter
 	partner  string // empty: all partners
 	index    listIndex
+	keys     string // table of keys that has the index by partner and id; empty: the records have it
 	statuses []string
 	alias    string
 	from     string       // table
@@ -39,13 +39,18 @@ type listQuery struct {
 // partner, status and product, merged afterwards.
 func (q *listQuery) usesProbes() bool {
 	switch {
-	case q.index == indexByPartner || q.filter.isSelective():
+	case q.index == indexByPartner || q.filter.isSelective() || q.usesKeys():
 		return false
 	case len(q.filter.allStatuses()) > 0 || q.filter.Product != "":
 		return true
 	default:
-		return q.index != IndexByStatusAndProduct && q.partner != ""
+		return q.partner != "" && (q.index != IndexByStatusAndProduct || q.keys != "")
 	}
+}
+
+// usesKeys reports whether the table of keys has the ids: the list is of all records of a partner.
+func (q *listQuery) usesKeys() bool {
+	return q.keys != "" && q.partner != "" && len(q.filtered.terms)+len(q.filter.allStatuses()) == 0 && q.filter.Product == ""
 }
 
 // addFilterTerms adds the whole filter to the conditions of a list that is read without
@@ -103,22 +108,27 @@ func (q *listQuery) probeSubquery(w *WhereClause, columns, ranged, ending string
 // The probes have a range on the last column before the id of their index, and an order that
 // begins with it, because no other index has that order. With equalities Postgres reads the
 // ids of all partners by the primary key, once per probe: 600 ms for 150,000 payout methods
-// of 205 partners (BenchmarkBookLists in model), 700 ms for 100,000 policies of one partner
-// (BenchmarkDashboard in graph), and 1 ms so. A range on an earlier column reads all its rows.
+// of 205 partners (BenchmarkBookLists in model), and 1 ms so. A range on an earlier column
+// reads all its rows.
 func (q *listQuery) pageStatement(selected string, w *WhereClause, direction SortOrder, limit int64) (text string, args []any) {
 	most := w.BindArg(limit)
 	order := fmt.Sprintf("order by %s.id %s limit %s", q.alias, direction.Keyword, most)
-	if !q.usesProbes() {
+	var found string
+	switch {
+	case q.usesKeys():
+		w.AddTerm("!.partner = ?", q.partner)
+		// A limit that is an argument would be planned in each call, which costs as much as reading.
+		found = fmt.Sprintf("select %[1]s.id from %[2]s as %[1]s%[3]s order by %[1]s.id %[4]s limit %[5]d", q.alias, q.keys, w, direction.Keyword, MaxPageSize+1)
+	case q.usesProbes():
+		ranged := [...]string{IndexByStatus: "status", IndexByStatusAndProduct: "product"}[q.index]
+		found = q.probeSubquery(w, "!.id", ranged, fmt.Sprintf("order by !.%s %s, !.id %s limit %s", ranged, direction.Reversed(true).Keyword, direction.Keyword, most))
+		found = fmt.Sprintf("select found.id from %s order by found.id %s limit %s", found, direction.Keyword, most)
+	default:
 		q.addFilterTerms(w)
 		return selected + w.String() + " " + order, w.Args
 	}
-	ranged := "product"
-	if q.index == IndexByStatus {
-		ranged = "status"
-	}
-	found := q.probeSubquery(w, "!.id", ranged, fmt.Sprintf("order by !.%s %s, !.id %s limit %s", ranged, direction.Reversed(true).Keyword, direction.Keyword, most))
 	outer := &WhereClause{Alias: w.Alias, Args: w.Args}
-	outer.AddTerm(fmt.Sprintf("!.id = any(array(select found.id from %s order by found.id %s limit %s))", found, direction.Keyword, most))
+	outer.AddTerm("!.id = any(array(" + found + "))")
 	if q.partner != "" {
 		outer.AddTerm("!.partner = ?", q.partner)
 	}
@@ -155,7 +165,7 @@ func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller act
 	if caller.Kind == actor.KindPartner && f.Partner != "" && f.Partner != caller.Partner {
 		w.AddTerm("false")
 	}
-	if err := f.applyFilter(w, b.PolicyCondition, b.ReferenceCondition); err != nil {
+	if err := f.applyFilter(w, b.PolicyCondition, b.Keys); err != nil {
 		return nil, err
 	}
 	if b.Narrow != nil {
@@ -168,7 +178,7 @@ func (b *Collection[Row, Record]) List(ctx context.Context, s *Store, caller act
 	if err != nil {
 		return nil, err
 	}
-	q := listQuery{filter: f, partner: f.Partner, index: b.Index, statuses: b.Statuses, alias: w.Alias, from: s.tableName(new(Row)), filtered: w.clone()}
+	q := listQuery{filter: f, partner: f.Partner, index: b.Index, keys: b.Keys, statuses: b.Statuses, alias: w.Alias, from: s.tableName(new(Row)), filtered: w.clone()}
 	if caller.Kind == actor.KindPartner {
 		q.partner = caller.Partner
 	}

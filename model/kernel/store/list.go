@@ -53,14 +53,10 @@ var (
 
 // Reversed returns the opposite direction if turn is set, to read the end of a list.
 func (d SortOrder) Reversed(reverse bool) SortOrder {
-	switch {
-	case !reverse:
-		return d
-	case d == SortNewestFirst:
+	if reverse == (d == SortNewestFirst) {
 		return SortOldestFirst
-	default:
-		return SortNewestFirst
 	}
+	return SortNewestFirst
 }
 
 // FetchPage reads one page of q into rows, in order of id, for lists that have no
@@ -135,9 +131,13 @@ func (f Filter) allStatuses() []string {
 	return slices.Compact(slices.Sorted(slices.Values(all)))
 }
 
-// applyFilter applies the filter except status, product and partner. policy and reference
-// are the SQL conditions of these filters; empty: the column.
-func (f Filter) applyFilter(w *WhereClause, policy, reference string) error {
+// byReference are the ids of the keys with a partner_reference, which is unique per partner, so
+// that their index by partner finds it.
+const byReference = "any(array(select id from %s where partner = any(array(select slug from partners)) and partner_reference = ?))"
+
+// applyFilter applies the filter except status, product and partner. policy is the condition
+// of policy_id, empty for the column; keys is Collection.Keys.
+func (f Filter) applyFilter(w *WhereClause, policy, keys string) error {
 	if f.PolicyID != "" {
 		id, err := ResourcePolicy.ParseID(f.PolicyID)
 		if err != nil {
@@ -152,11 +152,14 @@ func (f Filter) applyFilter(w *WhereClause, policy, reference string) error {
 		}
 		w.AddTerm("!.claim_id = ?", id)
 	}
-	if f.PartnerReference != "" {
-		w.AddTerm(cmp.Or(reference, "!.partner_reference = ?"), f.PartnerReference)
+	switch {
+	case f.PartnerReference != "" && keys != "":
+		w.AddTerm("!.id = "+fmt.Sprintf(byReference, keys), f.PartnerReference)
+	case f.PartnerReference != "":
+		w.AddTerm("!.partner_reference = ?", f.PartnerReference)
 	}
-	if f.PolicyReference != "" { // unique per partner, so the index by partner finds it
-		w.AddTerm("!.policy_id = any(array(select id from policy_keys where partner = any(array(select slug from partners)) and partner_reference = ?))", f.PolicyReference)
+	if f.PolicyReference != "" {
+		w.AddTerm("!.policy_id = "+fmt.Sprintf(byReference, "policy_keys"), f.PolicyReference)
 	}
 	if f.BlockedReason != "" {
 		w.AddTerm("!.status = 'blocked' and !.blocked_reason = ?", f.BlockedReason)

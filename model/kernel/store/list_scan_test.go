@@ -153,7 +153,7 @@ func TestListsShowWhatAScanOfAllRowsFinds(t *testing.T) {
 	insertNotes(t, s, rows...)
 	notes := newNotes()
 	for range 50 {
-		notes.Index = choose(r, 0, store.IndexByStatus, store.IndexByStatusAndProduct, store.OnlyIndexByStatusAndProduct)
+		notes.Index, notes.Keys = choose(r, 0, store.IndexByStatus, store.IndexByStatusAndProduct), choose(r, "", "notes")
 		caller := choose(r, modeltest.Partner("acme"), modeltest.Partner("globex"), modeltest.Operator(), actor.System())
 		f := randomFilter(r, policies, claims)
 		if notes.Index == store.IndexByStatus {
