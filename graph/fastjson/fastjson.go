@@ -60,16 +60,17 @@ func (w *Writer) AroundField(ctx context.Context, next graphql.Resolver) (any, e
 	}
 }
 
-// encodedJSON is the encoded JSON of a result.
-type encodedJSON []byte
+// encodedJSON is the encoded JSON of a result. gqlgen writes each result once.
+type encodedJSON struct{ text *bytes.Buffer }
 
-// MarshalGQL writes the JSON. It grows gqlgen's buffer first, which would otherwise
-// double for the closing brace after a long text.
+// MarshalGQL writes the JSON and releases its buffer. It grows gqlgen's buffer first, which
+// would otherwise double for the closing brace after a long text.
 func (b encodedJSON) MarshalGQL(to io.Writer) {
-	if buffer, grows := to.(*bytes.Buffer); grows && len(b) > maxPooledBuffer {
-		buffer.Grow(len(b) + bytes.MinRead)
+	if buffer, grows := to.(*bytes.Buffer); grows {
+		buffer.Grow(b.text.Len() + bytes.MinRead)
 	}
-	_, _ = to.Write(b)
+	_, _ = to.Write(b.text.Bytes())
+	releaseBuffer(b.text)
 }
 
 // writeResult returns the JSON of a field's result, nil if fastjson does not support it.
@@ -77,10 +78,12 @@ func (b encodedJSON) MarshalGQL(to io.Writer) {
 // context; both stop the writing at once.
 func (w *Writer) writeResult(ctx context.Context, field graphql.CollectedField, result any) (out any, err error) {
 	e := &encoding{Writer: w, ctx: ctx, operation: graphql.GetOperationContext(ctx), budget: budget.From(ctx), out: buffers.Get().(*bytes.Buffer)}
-	defer e.releaseBuffer()
 	defer func() {
 		if recover() != nil { // gqlgen meets the panic again and reports it
 			out = nil
+		}
+		if out == nil {
+			releaseBuffer(e.out)
 		}
 	}()
 	value := reflect.ValueOf(result)
@@ -94,10 +97,8 @@ func (w *Writer) writeResult(ctx context.Context, field graphql.CollectedField, 
 		return nil, e.stopped
 	case !plain:
 		return nil, nil
-	case e.out.Cap() > maxPooledBuffer: // releaseBuffer does not reuse it
-		return encodedJSON(e.out.Bytes()), nil
 	}
-	return encodedJSON(bytes.Clone(e.out.Bytes())), nil
+	return encodedJSON{e.out}, nil
 }
 
 // chargeOutput charges the bytes written since its last call to the budget. It returns
@@ -121,10 +122,10 @@ const (
 	chargeInterval  = 16 << 10 // bytes of one record that are written before they are charged
 )
 
-func (e *encoding) releaseBuffer() {
-	if e.out.Cap() <= maxPooledBuffer {
-		e.out.Reset()
-		buffers.Put(e.out)
+func releaseBuffer(out *bytes.Buffer) {
+	if out.Cap() <= maxPooledBuffer {
+		out.Reset()
+		buffers.Put(out)
 	}
 }
 

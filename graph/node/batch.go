@@ -12,10 +12,19 @@ import (
 // batch holds records that were read together (a dataloader without a timer): each
 // relation is loaded once for all of them. Loaded records form a new batch.
 type batch struct {
-	reader    *Reader
-	ids       []string
-	refs      map[string][]string // ids of referenced records, by relation
-	relations sync.Map            // relationKey to *relation
+	reader *Reader
+	ids    []string
+	refs   map[string][]string // ids of referenced records, by relation
+
+	mutex     sync.Mutex
+	relations []keyedRelation
+}
+
+// keyedRelation is a *relation under its key. A batch has few, so comparing their keys is
+// faster than hashing one.
+type keyedRelation struct {
+	key  relationKey
+	kept any
 }
 
 // relationKey identifies a relation and its arguments.
@@ -39,23 +48,33 @@ func loadRelation[T any](ctx context.Context, b *batch, id, name string, read fu
 // loadKeyed returns the value of a relation for an id. An error applies to every record of
 // the batch.
 func loadKeyed[T any](ctx context.Context, b *batch, id string, key relationKey, read func(context.Context) (map[string]T, error)) (T, error) {
-	kept, found := b.relations.Load(key)
-	if !found {
-		kept, _ = b.relations.LoadOrStore(key, new(relation[T]))
-	}
-	all := kept.(*relation[T])
+	all := findRelation[T](b, key)
 	all.once.Do(func() { all.byID, all.err = read(ctx) })
 	return all.byID[id], all.err
 }
 
-// newBatch makes nodes of records that were read together. by returns a record's id; make
+// findRelation returns the relation of a key, new in its first call.
+func findRelation[T any](b *batch, key relationKey) *relation[T] {
+	b.mutex.Lock()
+	defer b.mutex.Unlock()
+	for i := range b.relations {
+		if b.relations[i].key == key {
+			return b.relations[i].kept.(*relation[T])
+		}
+	}
+	made := new(relation[T])
+	b.relations = append(b.relations, keyedRelation{key, made})
+	return made
+}
+
+// newBatch makes nodes of records that were read together. by returns a record's id; node
 // returns its node.
-func newBatch[R, N any](read *Reader, records []R, by func(R) string, make func(R, *batch) N) []N {
-	b := &batch{reader: read, refs: map[string][]string{}}
-	var nodes []N
-	for _, record := range records {
-		b.ids = append(b.ids, by(record))
-		nodes = append(nodes, make(record, b))
+func newBatch[R, N any](read *Reader, records []R, by func(R) string, node func(R, *batch) N) []N {
+	b := &batch{reader: read, refs: map[string][]string{}, ids: make([]string, len(records))}
+	nodes := make([]N, len(records))
+	for i, record := range records {
+		b.ids[i] = by(record)
+		nodes[i] = node(record, b)
 	}
 	return nodes
 }

@@ -72,19 +72,29 @@ func SaveTimelinePosition(ctx context.Context, tx *store.Tx, claim *ClaimRow) er
 	return nil
 }
 
-var timelines = &store.ChildCollection[timelineRow, wire.TimelineEntry]{
-	Collection: &store.Collection[timelineRow, wire.TimelineEntry]{
-		Resource: store.ResourceTimelineEntry, Plural: "timeline entries", RequiredScope: store.FixedScope(actor.ScopeClaimsRead), ToRecord: (*timelineRow).toRecord,
+// claimTimelineRow is an entry with the claim that it was read for, so that claim_id is read
+// only for those who ask for it.
+type claimTimelineRow struct {
+	timelineRow `bun:",extend"`
+
+	Owner uuid.UUID `bun:",scanonly,type:uuid"`
+}
+
+var timelines = &store.ChildCollection[claimTimelineRow, wire.TimelineEntry]{
+	Collection: &store.Collection[claimTimelineRow, wire.TimelineEntry]{
+		Resource: store.ResourceTimelineEntry, Plural: "timeline entries", RequiredScope: store.FixedScope(actor.ScopeClaimsRead), ToRecord: (*claimTimelineRow).toRecord,
 		Optional: []store.OptionalColumns{
+			{Columns: []string{"owner"}},
 			{Members: []string{"id"}, Columns: []string{"id"}},
+			{Members: []string{"claim_id"}, Columns: []string{"claim_id"}},
 			{Members: []string{"event_id"}, Columns: []string{"event_id"}},
 			{Members: []string{"partner"}, Columns: []string{"partner"}},
 			{Members: []string{"actor"}, Columns: []string{"actor_kind", "actor_name"}},
 			{Members: []string{"data"}, Columns: []string{"data"}},
 		},
 	},
-	CursorName: "timeline", Parent: store.ResourceClaim, ParentTable: "claims", JoinCondition: "!.claim_id = w.id and !.partner = w.partner", OrderColumn: "sequence",
-	Order: store.SortOldestFirst, CursorKey: func(r *timelineRow) string { return strconv.FormatInt(r.Sequence, 10) }, ParentID: func(r *timelineRow) uuid.UUID { return r.ClaimID },
+	CursorName: "timeline", Parent: store.ResourceClaim, ParentTable: "claims", JoinCondition: "!.claim_id = w.id and !.partner = w.partner", ExtraColumns: ", w.id as owner", OrderColumn: "sequence",
+	Order: store.SortOldestFirst, CursorKey: func(r *claimTimelineRow) string { return strconv.FormatInt(r.Sequence, 10) }, ParentID: func(r *claimTimelineRow) uuid.UUID { return r.Owner },
 }
 
 // GetTimeline lists the timeline of a claim, oldest first. Errors: not_found,

@@ -84,7 +84,7 @@ func (p *embeddedPlan) scanRecord(src []byte, row reflect.Value) error {
 		into := scanTarget(p.fields[i], row)
 		plan := p.plans[i]
 		if plan == nil {
-			plan = p.types.PlanScan(values.OID(), pgtype.BinaryFormatCode, into)
+			plan = planValue(p.types, values.OID(), pgtype.BinaryFormatCode, into)
 			p.plans[i] = plan
 		}
 		if err := plan.Scan(values.Bytes(), into); err != nil {

@@ -3,6 +3,8 @@
 package rowscan
 
 import (
+	"database/sql"
+	"errors"
 	"fmt"
 	"reflect"
 	"slices"
@@ -67,7 +69,38 @@ func planScan(db *bun.DB, types *pgtype.Map, column pgconn.FieldDescription, fie
 		fields := db.Table(field.StructField.Type.Elem()).Fields
 		return &embeddedPlan{types, fields, make([]pgtype.ScanPlan, len(fields))}
 	}
-	return types.PlanScan(column.DataTypeOID, column.Format, scanTarget(field, row))
+	return planValue(types, column.DataTypeOID, column.Format, scanTarget(field, row))
+}
+
+// planValue returns the plan that scans values of a type into targets such as into.
+func planValue(types *pgtype.Map, oid uint32, format int16, into any) pgtype.ScanPlan {
+	_, scans := into.(sql.Scanner)
+	if oid == pgtype.TextOID && reflect.TypeOf(into).Elem().Kind() == reflect.String && !scans {
+		return new(textPlan)
+	}
+	return types.PlanScan(oid, format, into)
+}
+
+// textPlan scans text into a string of any type. Consecutive rows often have the same value,
+// such as a status, so it keeps the last one that is short.
+type textPlan struct{ last string }
+
+// maxKeptText is the longest text that is kept.
+const maxKeptText = 64
+
+// Scan implements pgtype.ScanPlan.
+func (p *textPlan) Scan(src []byte, target any) error {
+	if src == nil {
+		return errors.New("null is not a text")
+	}
+	text := p.last
+	if string(src) != text {
+		if text = string(src); len(text) <= maxKeptText {
+			p.last = text
+		}
+	}
+	reflect.ValueOf(target).Elem().SetString(text)
+	return nil
 }
 
 // Scan reads the current row into a struct. Null columns of a Packed row are zero.

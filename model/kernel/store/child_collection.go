@@ -6,14 +6,14 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 
 	"github.com/google/uuid"
 
 	"parapet/model/kernel/actor"
 )
 
-// expectedRows is the initial capacity for rows before they are counted.
-const expectedRows = 256
+const expectedRows = 1024 // the largest capacity for rows before they are counted
 
 // ChildCollection reads the child records of many parents in one statement, for example
 // the messages of a page of claims.
@@ -30,6 +30,8 @@ type ChildCollection[Row, Record any] struct {
 	Order         SortOrder
 	CursorKey     func(*Row) string // the value of OrderColumn
 	ParentID      func(*Row) uuid.UUID
+
+	perParent atomic.Int64 // rows per parent of the last read, rounded up: what the next one expects
 
 	// Union is set when the rows come from several tables; JoinCondition, ExtraColumns
 	// and OrderColumn are unused then.
@@ -82,14 +84,14 @@ func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, a
 	if err := s.Authorize(ctx, actor, b.RequiredScope(actor)); err != nil {
 		return nil, err
 	}
-	checked := make(map[string]PageSpec, len(parents))
+	specs := make([]PageSpec, len(parents))
 	var p PageSpec
-	for _, parent := range parents {
+	for i, parent := range parents {
 		var err error
 		if p, err = s.ParsePage(actor, in, b.CursorName+"/"+parent, b.Order); err != nil {
 			return nil, err
 		}
-		checked[parent] = p
+		specs[i] = p
 	}
 	keys := b.Parent.ParseIDs(parents)
 	rows, err := b.loadRows(ctx, s, actor, keys, p)
@@ -98,9 +100,9 @@ func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, a
 	}
 	counts := b.countOnDemand(s, actor, keys)
 	pages := make(map[string]*Page[Record], len(parents))
-	for _, parent := range parents {
+	for i, parent := range parents {
 		id, _ := b.Parent.ParseID(parent) // an invalid id has no rows
-		p := checked[parent]
+		p := specs[i]
 		p.Count = func(ctx context.Context) (int, error) {
 			of, err := counts(ctx)
 			return of[id], err
@@ -118,10 +120,11 @@ func (b *ChildCollection[Row, Record]) loadRows(ctx context.Context, s *Store, a
 	if err != nil {
 		return nil, err
 	}
-	all := make([]Row, 0, min(expectedRows, len(parents)*int(p.FetchLimit())))
+	all := make([]Row, 0, min(expectedRows, len(parents)*int(min(p.FetchLimit(), b.perParent.Load()))))
 	if err := s.readReplicaRows(ctx, &all, text, args...); err != nil {
 		return nil, err
 	}
+	b.perParent.Store(int64(len(all)/max(1, len(parents)) + 1))
 	return groupRows(all, len(parents), b.ParentID), nil
 }
 

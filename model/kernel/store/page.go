@@ -143,7 +143,7 @@ func (p PageSpec) FetchLimit() int64 { return int64(p.Limit) + 1 }
 
 // NewPage builds a page from the rows that were read.
 func NewPage[Row, Record any](p PageSpec, rows []Row, key func(*Row) string, public func(*Row) Record) (*Page[Record], error) {
-	list := &Page[Record]{List: wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}, spec: p, HasEarlier: p.resumed}
+	list := &Page[Record]{spec: p, HasEarlier: p.resumed}
 	more := len(rows) > p.Limit
 	if more {
 		rows = rows[:p.Limit]
@@ -152,6 +152,7 @@ func NewPage[Row, Record any](p PageSpec, rows []Row, key func(*Row) string, pub
 		list.HasEarlier, more = more, false
 		slices.Reverse(rows)
 	}
+	list.List = wire.List[Record]{Object: "list", Data: make([]Record, 0, len(rows))}
 	for i := range rows {
 		list.Data = append(list.Data, public(&rows[i]))
 	}
