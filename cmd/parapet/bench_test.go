@@ -32,12 +32,12 @@ import (
 func BenchmarkREST(b *testing.B) {
 	c := newBenchFixture(b)
 	b.Run("Read", func(b *testing.B) {
-		b.Run("Policy", c.compareSides(repeatRequest("GET", "/v1/policies/"+c.policy, "", 200)))
-		b.Run("Timeline", c.compareSides(repeatRequest("GET", "/v1/claims/"+c.claim+"/timeline", "", 200)))
+		b.Run("Policy", c.compareSides(leastReads, repeatRequest("GET", "/v1/policies/"+c.policy, "", 200)))
+		b.Run("Timeline", c.compareSides(leastReads, repeatRequest("GET", "/v1/claims/"+c.claim+"/timeline", "", 200)))
 	})
 	b.Run("Write", func(b *testing.B) {
-		b.Run("Quote", c.compareSides(repeatRequest("POST", "/v1/quotes", c.quoteBody, 201)))
-		b.Run("QuoteElsewhere", c.compareSides(func(_ *testing.B, n int) []benchRequest {
+		b.Run("Quote", c.compareSides(leastWrites, repeatRequest("POST", "/v1/quotes", c.quoteBody, 201)))
+		b.Run("QuoteElsewhere", c.compareSides(leastWrites, func(_ *testing.B, n int) []benchRequest {
 			quotes := make([]benchRequest, n)
 			for i := range quotes {
 				c.places++
@@ -45,7 +45,7 @@ func BenchmarkREST(b *testing.B) {
 			}
 			return quotes
 		}))
-		b.Run("Policy", c.compareSides(func(b *testing.B, n int) []benchRequest {
+		b.Run("Policy", c.compareSides(leastWrites, func(b *testing.B, n int) []benchRequest {
 			binds := make([]benchRequest, n)
 			for i, id := range c.bare.copyQuotes(b, n) {
 				binds[i] = benchRequest{"POST", "/v1/policies", fmt.Sprintf(`{"quote_id":%q}`, id), 201}
@@ -215,17 +215,17 @@ func recordID(b testing.TB, record []byte) string {
 // roundCount is odd, so that the median is the value of one round.
 const roundCount = 15
 
-// leastRound is the least number of requests of a round. A round of 300 lasted a tenth of a
-// second, so that a collection of garbage decided its ratio: runs of the same code found 0.68
-// to 0.84 for POST /policies, and find 0.73 to 0.81 by rounds of 1,500.
-const leastRound = 1500
+// The least number of requests of a round. A round of 300 writes lasted a tenth of a second, so
+// that a collection of garbage decided its ratio: runs of the same code found 0.68 to 0.84 for
+// POST /policies, and find 0.73 to 0.81 by rounds of 1,500. So did 1,500 reads.
+const leastWrites, leastReads = 1500, 6000
 
-// compareSides runs both sides over b.N requests each, or more, and reports how they
-// compare.
-func (c *benchFixture) compareSides(asked requestBuilder) func(*testing.B) {
+// compareSides runs both sides over b.N requests each, or more, in rounds of at least so many,
+// and reports how they compare.
+func (c *benchFixture) compareSides(least int, asked requestBuilder) func(*testing.B) {
 	return func(b *testing.B) {
 		ours, theirs := newBenchSide(b, c.bare.db, c.address), newBenchSide(b, c.bare.db, c.baselineAddress)
-		each := max(leastRound, (b.N+roundCount-1)/roundCount)
+		each := max(least, (b.N+roundCount-1)/roundCount)
 		c.warmUp(b, ours, theirs, asked)
 		all := asked(b, 2*roundCount*each)
 		b.ResetTimer()

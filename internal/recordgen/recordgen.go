@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/go-json-experiment/json"
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
 )
@@ -224,6 +225,8 @@ func (g *generator) value(of reflect.Type, value string) {
 		line("a.Decimal(%s)")
 	case of == reflect.TypeFor[map[string]string]() && !g.Canonical:
 		line("a.Texts(%s)")
+	case of == reflect.TypeFor[jsontext.Value]() && !g.Canonical:
+		line("a.JSON(%s)")
 	case of.Kind() == reflect.Pointer:
 		line("if %s == nil {\n\t\ta.Token(\"null\")\n\t} else {")
 		g.pointed(of, value)

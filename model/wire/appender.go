@@ -108,6 +108,46 @@ func (a *Appender) Texts(texts map[string]string) {
 	a.text = append(a.text, '}')
 }
 
+// JSON appends JSON without its white space; null for none. Error: text that is not JSON.
+func (a *Appender) JSON(value jsontext.Value) {
+	if value == nil {
+		a.Token("null")
+		return
+	}
+	text, err := jsontext.AppendFormat(a.text, value)
+	a.text = text
+	a.fail(err)
+}
+
+// listAppender is a List.
+type listAppender interface{ appendTo(a *Appender) (known bool) }
+
+// appendTo appends a list of records that have an appender; known is false for others.
+func (l *List[T]) appendTo(a *Appender) (known bool) {
+	if l == nil {
+		return false
+	}
+	a.Token(`{"object":`)
+	a.String(l.Object)
+	a.Token(`,"data":[`)
+	for i := range l.Data {
+		a.Next(i)
+		if !appendRecord(a, &l.Data[i]) {
+			return false
+		}
+	}
+	a.Token(`],"has_more":`)
+	a.Bool(l.HasMore)
+	a.Token(`,"next_cursor":`)
+	if l.NextCursor == nil {
+		a.Token("null}")
+		return true
+	}
+	a.String(*l.NextCursor)
+	a.Token("}")
+	return true
+}
+
 // Other appends a value by package json.
 func (a *Appender) Other(value any) {
 	text, err := json.Marshal(value, encodingOptions)

@@ -60,6 +60,15 @@ func appendRecord(a *Appender, record any) (known bool) {
 		a.Token("}")
 	case StoredPolicy:
 		return appendRecord(a, &r)
+	case *TimelineEntry:
+		if r == nil {
+			return false
+		}
+		a.Token("{")
+		appendTimelineEntry(a, r)
+		a.Token("}")
+	case TimelineEntry:
+		return appendRecord(a, &r)
 	case *Quote:
 		if r == nil {
 			return false
@@ -375,9 +384,39 @@ func appendPolicy(a *Appender, v *Policy) {
 func appendStoredPolicy(a *Appender, v *StoredPolicy) {
 	appendPolicyHead(a, &v.PolicyHead)
 	a.Token(`,"cover":`)
-	a.Other(v.Cover)
+	a.JSON(v.Cover)
 	a.Token(",")
 	appendPolicyTail(a, &v.PolicyTail)
+}
+
+func appendTimelineEntry(a *Appender, v *TimelineEntry) {
+	appendHeader(a, &v.Header)
+	a.Token(`,"claim_id":`)
+	if v.ClaimID == nil {
+		a.Token("null")
+	} else {
+		a.String(string(*v.ClaimID))
+	}
+	a.Token(`,"sequence":`)
+	a.Int(int64(v.Sequence))
+	a.Token(`,"kind":`)
+	a.String(string(v.Kind))
+	a.Token(`,"at":`)
+	a.Time(v.At)
+	a.Token(`,"actor":`)
+	a.Token("{")
+	appendActor(a, &v.Actor)
+	a.Token("}")
+	a.Token(`,"summary":`)
+	a.String(string(v.Summary))
+	a.Token(`,"data":`)
+	a.JSON(v.Data)
+	a.Token(`,"event_id":`)
+	if v.EventID == nil {
+		a.Token("null")
+	} else {
+		a.String(string(*v.EventID))
+	}
 }
 
 func appendQuote(a *Appender, v *Quote) {
@@ -401,7 +440,7 @@ func appendQuoteHead(a *Appender, v *QuoteHead) {
 	a.Token(`,"status":`)
 	a.String(string(v.Status))
 	a.Token(`,"context":`)
-	a.Other(v.Context)
+	a.JSON(v.Context)
 	a.Token(`,"ignored_context":`)
 	a.Token("[")
 	for i := range v.IgnoredContext {
@@ -815,6 +854,13 @@ func appendPolicyTail(a *Appender, v *PolicyTail) {
 	} else {
 		a.Time(*v.CancelledAt)
 	}
+}
+
+func appendActor(a *Appender, v *Actor) {
+	a.Token(`"kind":`)
+	a.String(string(v.Kind))
+	a.Token(`,"name":`)
+	a.String(string(v.Name))
 }
 
 func appendQuoteTerms(a *Appender, v *QuoteTerms) {

@@ -81,7 +81,13 @@ func marshal(record any) ([]byte, error) {
 // the appender fails, for the error.
 func marshalTo(out *bytes.Buffer, record any) error {
 	a := Appender{text: out.AvailableBuffer()}
-	if appendRecord(&a, record) && a.err == nil {
+	var known bool
+	if list, ok := record.(listAppender); ok {
+		known = list.appendTo(&a)
+	} else {
+		known = appendRecord(&a, record)
+	}
+	if known && a.err == nil {
 		_, err := out.Write(a.text)
 		return err
 	}
