@@ -8,7 +8,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun"
 
 	"parapet/model/hazard/trigger"
@@ -75,11 +74,15 @@ func insertQuote(ctx context.Context, tx *store.Tx, row *QuoteRow, quote *wire.Q
 		return err
 	}
 	if !known {
-		written, err := wire.EncodeOnce(quote)
+		text, err := wire.EncodeOnce(quote)
 		if err != nil {
 			return err
 		}
-		tx.QueueInsertEncoded(row, written)
+		members, err := wire.SplitMembers(text)
+		if err != nil {
+			return err
+		}
+		tx.QueueInsertEncoded(row, members)
 		_, err = tx.AppendEvent(event.QuoteCreated, &row.RowHeader, store.ResourceQuote, quote)
 		return err
 	}
@@ -90,7 +93,11 @@ func insertQuote(ctx context.Context, tx *store.Tx, row *QuoteRow, quote *wire.Q
 		}
 		priced.Store(offer)
 	}
-	members, err := offer.appendEvent(tx, event.QuoteCreated, row, quote)
+	head, err := offer.appendEvent(tx, event.QuoteCreated, row, quote)
+	if err != nil {
+		return err
+	}
+	members, err := wire.SplitMembers(head)
 	if err != nil {
 		return err
 	}
@@ -103,8 +110,8 @@ func insertQuote(ctx context.Context, tx *store.Tx, row *QuoteRow, quote *wire.Q
 }
 
 // appendEvent encodes the record of a quote with the offer and appends an event about it.
-// It returns the members of wire.QuoteHead.
-func (o *encodedOffer) appendEvent(tx *store.Tx, kind event.Type, row *QuoteRow, quote *wire.Quote) (map[string]jsontext.Value, error) {
+// It returns the text of wire.QuoteHead.
+func (o *encodedOffer) appendEvent(tx *store.Tx, kind event.Type, row *QuoteRow, quote *wire.Quote) (head []byte, err error) {
 	head, pricingAt, err := wire.EncodeQuoteOnce(quote, o.terms, o.pricing)
 	if err != nil {
 		return nil, err

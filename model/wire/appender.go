@@ -120,7 +120,9 @@ func (a *Appender) JSON(value jsontext.Value) {
 }
 
 // listAppender is a List.
-type listAppender interface{ appendTo(a *Appender) (known bool) }
+type listAppender interface {
+	appendTo(a *Appender) (known bool)
+}
 
 // appendTo appends a list of records that have an appender; known is false for others.
 func (l *List[T]) appendTo(a *Appender) (known bool) {

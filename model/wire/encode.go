@@ -123,17 +123,15 @@ type encodedRecord interface {
 
 // EncodeOnce encodes a record that no longer changes; event, response and stored
 // idempotent response reuse the same bytes.
-func EncodeOnce(record encodedRecord) (members map[string]jsontext.Value, err error) {
-	text, err := marshal(record)
-	if err != nil {
-		return nil, err
+func EncodeOnce(record encodedRecord) (text []byte, err error) {
+	if text, err = marshal(record); err == nil {
+		record.setEncodedText(text)
 	}
-	record.setEncodedText(text)
-	return splitMembers(text)
+	return text, err
 }
 
-// splitMembers splits an object into its members, which share the memory of text.
-func splitMembers(text []byte) (map[string]jsontext.Value, error) {
+// SplitMembers splits an object into its members, which share the memory of text.
+func SplitMembers(text []byte) (map[string]jsontext.Value, error) {
 	members := make(map[string]jsontext.Value, 32)
 	in := jsontext.NewDecoder(bytes.NewBuffer(text), jsontext.AllowDuplicateNames(true))
 	if _, err := in.ReadToken(); err != nil {

@@ -48,7 +48,9 @@ func TestEncodeOnceReusesText(t *testing.T) {
 	quote := &wire.Quote{QuoteHead: wire.QuoteHead{Header: wire.Header{ID: "quo_1"}}}
 	fresh, err := wire.Encode(quote)
 	require.NoError(t, err)
-	members, err := wire.EncodeOnce(quote)
+	once, err := wire.EncodeOnce(quote)
+	require.NoError(t, err)
+	members, err := wire.SplitMembers(once)
 	require.NoError(t, err)
 	require.Equal(t, `"quo_1"`, string(members["id"]))
 	kept, err := wire.Encode(quote)

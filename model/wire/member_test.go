@@ -32,7 +32,9 @@ func TestEncodeOnceReturnsEachMemberOfTheText(t *testing.T) {
 		claim := claims.draw(t).(*wire.Claim)
 		want, err := wire.Encode(claim)
 		require.NoError(t, err)
-		members, err := wire.EncodeOnce(claim)
+		once, err := wire.EncodeOnce(claim)
+		require.NoError(t, err)
+		members, err := wire.SplitMembers(once)
 		require.NoError(t, err)
 		var decoded map[string]jsontext.Value
 		require.NoError(t, wire.Decode(want, &decoded))
@@ -51,7 +53,9 @@ func TestEncodeOnceReturnsEachMemberOfTheText(t *testing.T) {
 func TestAppendingToAMemberLeavesTheTextUnchanged(t *testing.T) {
 	t.Parallel()
 	quote := &wire.Quote{QuoteHead: wire.QuoteHead{Header: wire.Header{ID: "quo_1"}, Product: "quake-circle", Context: jsontext.Value(`{}`)}}
-	members, err := wire.EncodeOnce(quote)
+	once, err := wire.EncodeOnce(quote)
+	require.NoError(t, err)
+	members, err := wire.SplitMembers(once)
 	require.NoError(t, err)
 	before, err := wire.Encode(quote)
 	require.NoError(t, err)
