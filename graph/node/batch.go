@@ -14,7 +14,7 @@ import (
 type batch struct {
 	reader *Reader
 	ids    []string
-	refs   map[string][]string // ids of referenced records, by relation
+	refer  func(relation string) []string // returns the ids of the records that a relation refers to
 
 	mutex     sync.Mutex
 	relations []keyedRelation
@@ -67,23 +67,26 @@ func findRelation[T any](b *batch, key relationKey) *relation[T] {
 	return made
 }
 
+// references return the id of the record that a record refers to, nil for none, by relation.
+type references[R any] map[string]func(R) *string
+
 // newBatch makes nodes of records that were read together. by returns a record's id; node
 // returns its node.
-func newBatch[R, N any](read *Reader, records []R, by func(R) string, node func(R, *batch) N) []N {
-	b := &batch{reader: read, refs: map[string][]string{}, ids: make([]string, len(records))}
+func newBatch[R, N any](read *Reader, records []R, by func(R) string, refs references[R], node func(R, *batch) N) []N {
+	b := &batch{reader: read, ids: make([]string, len(records)), refer: func(relation string) (ids []string) {
+		for _, record := range records {
+			if id := refs[relation](record); id != nil {
+				ids = append(ids, *id)
+			}
+		}
+		return ids
+	}}
 	nodes := make([]N, len(records))
 	for i, record := range records {
 		b.ids[i] = by(record)
 		nodes[i] = node(record, b)
 	}
 	return nodes
-}
-
-// addReference records that a record of the batch refers to another record.
-func (b *batch) addReference(relation string, id *string) {
-	if id != nil {
-		b.refs[relation] = append(b.refs[relation], *id)
-	}
 }
 
 // loadOne returns the record that a relation refers to, nil without a reference. It reads
@@ -93,7 +96,7 @@ func loadOne[R, N any](ctx context.Context, b *batch, name string, id *string, r
 		return nil, nil
 	}
 	return loadRelation(ctx, b, *id, name, func(ctx context.Context) (map[string]*N, error) {
-		ids := slices.Compact(slices.Sorted(slices.Values(b.refs[name])))
+		ids := slices.Compact(slices.Sorted(slices.Values(b.refer(name))))
 		found, err := read(ctx, b.reader.Actor, ids)
 		return nodesByID(ids, found, together), err
 	})

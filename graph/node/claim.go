@@ -22,12 +22,15 @@ type Claim struct {
 // IsNode implements Node.
 func (*Claim) IsNode() {}
 
+var claimReferences = references[*wire.Claim]{
+	"policy": func(c *wire.Claim) *string { return &c.PolicyID },
+}
+
 // newClaims makes nodes of claims. The payouts of all claims, which came with them, also
 // form one batch.
 func (r *Reader) newClaims(records []*wire.Claim) []*Claim {
 	var paid []*wire.Payout
-	nodes := newBatch(r, records, func(c *wire.Claim) string { return c.ID }, func(c *wire.Claim, b *batch) *Claim {
-		b.addReference("policy", &c.PolicyID)
+	nodes := newBatch(r, records, func(c *wire.Claim) string { return c.ID }, claimReferences, func(c *wire.Claim, b *batch) *Claim {
 		paid = append(paid, pointersTo(c.Payouts)...)
 		return &Claim{Claim: c, batch: b}
 	})

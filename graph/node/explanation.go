@@ -16,9 +16,12 @@ type Explanation struct {
 	batch *batch
 }
 
+var explanationReferences = references[*wire.Explanation]{
+	"policy": func(e *wire.Explanation) *string { return &e.PolicyID },
+}
+
 func (r *Reader) newExplanations(records []*wire.Explanation) []*Explanation {
-	return newBatch(r, records, func(e *wire.Explanation) string { return e.PolicyID }, func(e *wire.Explanation, b *batch) *Explanation {
-		b.addReference("policy", &e.PolicyID)
+	return newBatch(r, records, func(e *wire.Explanation) string { return e.PolicyID }, explanationReferences, func(e *wire.Explanation, b *batch) *Explanation {
 		return &Explanation{e, b}
 	})
 }

@@ -25,7 +25,7 @@ type Occurrence struct {
 func (*Occurrence) IsNode() {}
 
 func (r *Reader) newOccurrences(records []*wire.Occurrence) []*Occurrence {
-	return newBatch(r, records, func(o *wire.Occurrence) string { return o.ID }, func(o *wire.Occurrence, b *batch) *Occurrence { return &Occurrence{o, b} })
+	return newBatch(r, records, func(o *wire.Occurrence) string { return o.ID }, nil, func(o *wire.Occurrence, b *batch) *Occurrence { return &Occurrence{o, b} })
 }
 
 // Occurrence returns an occurrence. Errors: not_found.

@@ -19,11 +19,14 @@ type Payout struct {
 // IsNode implements Node.
 func (*Payout) IsNode() {}
 
+var payoutReferences = references[*wire.Payout]{
+	"claim":        func(p *wire.Payout) *string { return &p.ClaimID },
+	"policy":       func(p *wire.Payout) *string { return &p.PolicyID },
+	"payoutMethod": func(p *wire.Payout) *string { return p.PayoutMethodID },
+}
+
 func (r *Reader) newPayouts(records []*wire.Payout) []*Payout {
-	return newBatch(r, records, func(p *wire.Payout) string { return p.ID }, func(p *wire.Payout, b *batch) *Payout {
-		b.addReference("claim", &p.ClaimID)
-		b.addReference("policy", &p.PolicyID)
-		b.addReference("payoutMethod", p.PayoutMethodID)
+	return newBatch(r, records, func(p *wire.Payout) string { return p.ID }, payoutReferences, func(p *wire.Payout, b *batch) *Payout {
 		return &Payout{p, b}
 	})
 }
@@ -66,7 +69,7 @@ type PayoutMethod struct {
 func (*PayoutMethod) IsNode() {}
 
 func (r *Reader) newPayoutMethods(records []*wire.PayoutMethod) []*PayoutMethod {
-	return newBatch(r, records, func(m *wire.PayoutMethod) string { return m.ID }, func(m *wire.PayoutMethod, b *batch) *PayoutMethod {
+	return newBatch(r, records, func(m *wire.PayoutMethod) string { return m.ID }, nil, func(m *wire.PayoutMethod, b *batch) *PayoutMethod {
 		return &PayoutMethod{m, b}
 	})
 }

@@ -19,10 +19,13 @@ type Policy struct {
 // IsNode implements Node.
 func (*Policy) IsNode() {}
 
+var policyReferences = references[*wire.Policy]{
+	"quote":   func(p *wire.Policy) *string { return &p.QuoteID },
+	"product": func(p *wire.Policy) *string { return new(catalog.ProductID(p.Product, p.ProductVersion)) },
+}
+
 func (r *Reader) newPolicies(records []*wire.Policy) []*Policy {
-	return newBatch(r, records, func(p *wire.Policy) string { return p.ID }, func(p *wire.Policy, b *batch) *Policy {
-		b.addReference("quote", &p.QuoteID)
-		b.addReference("product", new(catalog.ProductID(p.Product, p.ProductVersion)))
+	return newBatch(r, records, func(p *wire.Policy) string { return p.ID }, policyReferences, func(p *wire.Policy, b *batch) *Policy {
 		return &Policy{p, b}
 	})
 }

@@ -20,10 +20,13 @@ type Quote struct {
 // IsNode implements Node.
 func (*Quote) IsNode() {}
 
+var quoteReferences = references[*wire.Quote]{
+	"policy":  func(q *wire.Quote) *string { return q.PolicyID },
+	"product": func(q *wire.Quote) *string { return new(catalog.ProductID(q.Product, q.ProductVersion)) },
+}
+
 func (r *Reader) newQuotes(records []*wire.Quote) []*Quote {
-	return newBatch(r, records, func(q *wire.Quote) string { return q.ID }, func(q *wire.Quote, b *batch) *Quote {
-		b.addReference("policy", q.PolicyID)
-		b.addReference("product", new(catalog.ProductID(q.Product, q.ProductVersion)))
+	return newBatch(r, records, func(q *wire.Quote) string { return q.ID }, quoteReferences, func(q *wire.Quote, b *batch) *Quote {
 		return &Quote{q, b}
 	})
 }

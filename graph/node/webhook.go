@@ -20,7 +20,7 @@ type WebhookEndpoint struct {
 func (*WebhookEndpoint) IsNode() {}
 
 func (r *Reader) newWebhookEndpoints(records []*wire.WebhookEndpoint) []*WebhookEndpoint {
-	return newBatch(r, records, func(e *wire.WebhookEndpoint) string { return e.ID }, func(e *wire.WebhookEndpoint, b *batch) *WebhookEndpoint {
+	return newBatch(r, records, func(e *wire.WebhookEndpoint) string { return e.ID }, nil, func(e *wire.WebhookEndpoint, b *batch) *WebhookEndpoint {
 		return &WebhookEndpoint{e, b}
 	})
 }
@@ -58,10 +58,13 @@ type Delivery struct {
 // IsNode implements Node.
 func (*Delivery) IsNode() {}
 
+var deliveryReferences = references[*wire.Delivery]{
+	"event":    func(d *wire.Delivery) *string { return &d.EventID },
+	"endpoint": func(d *wire.Delivery) *string { return &d.EndpointID },
+}
+
 func (r *Reader) newDeliveries(records []*wire.Delivery) []*Delivery {
-	return newBatch(r, records, func(d *wire.Delivery) string { return d.ID }, func(d *wire.Delivery, b *batch) *Delivery {
-		b.addReference("event", &d.EventID)
-		b.addReference("endpoint", &d.EndpointID)
+	return newBatch(r, records, func(d *wire.Delivery) string { return d.ID }, deliveryReferences, func(d *wire.Delivery, b *batch) *Delivery {
 		return &Delivery{d, b}
 	})
 }
