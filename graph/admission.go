@@ -4,13 +4,16 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 
 	"github.com/99designs/gqlgen/graphql"
 	"github.com/vektah/gqlparser/v2/ast"
 	"github.com/vektah/gqlparser/v2/gqlerror"
 
 	"parapet/graph/guard"
+	"parapet/graph/node"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/store"
 )
 
 // admission checks a request before the executor runs it: it finds the document, checks
@@ -20,7 +23,7 @@ type admission struct {
 	schema        *ast.Schema
 	documents     *documentStore
 	introspection bool
-	validated     *lruCache[*guard.Document]
+	validated     *lruCache[validatedDocument]
 }
 
 // maxDocumentBytes limits the text of the cached validated documents, in bytes. Their
@@ -98,7 +101,8 @@ func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqle
 		return nil, 0, gqlerror.List{toGraphQLError(err)}
 	}
 	params.Query = text
-	document, valid := a.validated.get(text)
+	kept, valid := a.validated.get(text)
+	document := kept.Document
 	if !valid {
 		if document, err = a.guard.Read(text); err != nil {
 			return nil, 0, gqlerror.List{toGraphQLError(err)}
@@ -115,10 +119,28 @@ func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqle
 		if refusals := document.Validate(a.introspection); len(refusals) > 0 {
 			return document, cost, refusals
 		}
-		a.validated.add(text, document, len(text))
+		selection := sync.OnceValue(func() *store.Selection { return node.SelectionOf(a.schema, document.QueryDocument) })
+		a.validated.add(text, validatedDocument{document, selection}, len(text))
 	}
 	a.documents.rememberPersisted(params)
 	return document, cost, nil
+}
+
+// validatedDocument is a document that is valid, and what it selects.
+type validatedDocument struct {
+	*guard.Document
+
+	selection func() *store.Selection
+}
+
+// withSelection is middleware of operations that adds what their documents select.
+func (a *admission) withSelection(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	operation := graphql.GetOperationContext(ctx)
+	kept, found := a.validated.get(operation.RawQuery)
+	if !found { // others have displaced it
+		return next(node.WithSelection(ctx, node.SelectionOf(a.schema, operation.Doc)))
+	}
+	return next(node.WithSelection(ctx, kept.selection()))
 }
 
 type documentKey struct{}

@@ -7,13 +7,11 @@
 package graph
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"net/http"
 	"time"
 
-	"github.com/99designs/gqlgen/graphql"
 	"github.com/99designs/gqlgen/graphql/handler"
 	"github.com/vektah/gqlparser/v2/ast"
 
@@ -66,7 +64,7 @@ func New(config Config) (*Handler, error) {
 	schema := generated.NewExecutableSchema(generated.Config{Schema: loadSchema(), Resolvers: &resolver{}})
 	admission := &admission{
 		guard: guard.New(schema.Schema(), config.Limits), schema: schema.Schema(), documents: newDocumentStore(config.TrustedDocuments),
-		introspection: !config.HideSchema, validated: newLRUCache[*guard.Document](maxDocumentBytes),
+		introspection: !config.HideSchema, validated: newLRUCache[validatedDocument](maxDocumentBytes),
 	}
 	if err := admission.checkTrusted(); err != nil {
 		return nil, err
@@ -79,9 +77,7 @@ func New(config Config) (*Handler, error) {
 	server.Use(costExtensionWriter{})
 	server.AroundOperations(limitOperation)
 	server.AroundOperations(scalar.CollectErrors)
-	server.AroundOperations(func(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-		return next(node.WithSelection(ctx, schema.Schema(), graphql.GetOperationContext(ctx).Doc))
-	})
+	server.AroundOperations(admission.withSelection)
 	server.AroundRootFields(limitRootFields)
 	server.AroundFields(chargeField)
 	server.AroundFields(collectArgumentErrors)

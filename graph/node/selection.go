@@ -12,9 +12,8 @@ import (
 
 type selectionKey struct{}
 
-// WithSelection adds to the context what a validated document selects, anywhere in it, so
-// that lists leave out the columns of other members.
-func WithSelection(ctx context.Context, schema *ast.Schema, document *ast.QueryDocument) context.Context {
+// SelectionOf returns what a validated document selects, anywhere in it.
+func SelectionOf(schema *ast.Schema, document *ast.QueryDocument) *store.Selection {
 	selected := &store.Selection{Members: map[string]map[string]bool{}}
 	for _, operation := range document.Operations {
 		addFields(selected, schema, operation.SelectionSet)
@@ -22,6 +21,12 @@ func WithSelection(ctx context.Context, schema *ast.Schema, document *ast.QueryD
 	for _, fragment := range document.Fragments {
 		addFields(selected, schema, fragment.SelectionSet)
 	}
+	return selected
+}
+
+// WithSelection adds a selection to the context, so that lists leave out the columns of other
+// members.
+func WithSelection(ctx context.Context, selected *store.Selection) context.Context {
 	return context.WithValue(ctx, selectionKey{}, selected)
 }
 

@@ -101,9 +101,8 @@ func (p PageSpec) sealCursor(key string) (string, error) {
 // rejects a cursor of another list, another filter, another order or another partner.
 func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string, own SortOrder) (PageSpec, error) {
 	p := PageSpec{keys: s.cursorKeys, Limit: cmp.Or(in.Limit, DefaultPageSize), CursorScope: NewCursorScope(actor, filter), Order: cmp.Or(sortOrders[in.Order], own), resumed: in.Cursor != "", Last: in.Last, Selection: in.Selection}
-	ordered := p.CursorScope + "," + string(in.Order)
 	if p.Order != own {
-		p.CursorScope = ordered
+		p.CursorScope += "," + string(in.Order)
 	}
 	if p.Limit < 1 || p.Limit > MaxPageSize {
 		return p, apperr.InvalidParameter("limit", fmt.Sprintf("Use a whole number from 1 to %d.", MaxPageSize))
@@ -117,7 +116,7 @@ func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string, own 
 	}
 	after, err := s.cursorKeys.OpenBytes(sealed, []byte(p.CursorScope))
 	if err != nil && in.Order != "" { // earlier releases bound a cursor to the list's own order too
-		after, err = s.cursorKeys.OpenBytes(sealed, []byte(ordered))
+		after, err = s.cursorKeys.OpenBytes(sealed, []byte(NewCursorScope(actor, filter)+","+string(in.Order)))
 	}
 	if err != nil {
 		return p, InvalidCursor().WithCause(err)
