@@ -217,7 +217,7 @@ const roundCount = 15
 
 // The least number of requests of a round. A round of 300 writes lasted a tenth of a second, so
 // that a collection of garbage decided its ratio: runs of the same code found 0.68 to 0.84 for
-// POST /policies, and find 0.73 to 0.81 by rounds of 1,500. So did 1,500 reads.
+// POST /policies, and find 0.73 to 0.81 by rounds of 1,500. A round of 1,500 reads is too short as well.
 const leastWrites, leastReads = 1500, 6000
 
 // compareSides runs both sides over b.N requests each, or more, in rounds of at least so many,

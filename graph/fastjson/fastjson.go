@@ -64,13 +64,16 @@ func (w *Writer) AroundField(ctx context.Context, next graphql.Resolver) (any, e
 type encodedJSON struct{ text *bytes.Buffer }
 
 // MarshalGQL writes the JSON and releases its buffer. It grows gqlgen's buffer first, which
-// would otherwise double for the closing brace after a long text.
-func (b encodedJSON) MarshalGQL(to io.Writer) {
+// would otherwise double for the closing brace after a long text. A second call panics: the
+// buffer may hold another request's result by then.
+func (b *encodedJSON) MarshalGQL(to io.Writer) {
+	text := b.text
+	b.text = nil
 	if buffer, grows := to.(*bytes.Buffer); grows {
-		buffer.Grow(b.text.Len() + bytes.MinRead)
+		buffer.Grow(text.Len() + bytes.MinRead)
 	}
-	_, _ = to.Write(b.text.Bytes())
-	releaseBuffer(b.text)
+	_, _ = to.Write(text.Bytes())
+	releaseBuffer(text)
 }
 
 // writeResult returns the JSON of a field's result, nil if fastjson does not support it.
@@ -98,7 +101,7 @@ func (w *Writer) writeResult(ctx context.Context, field graphql.CollectedField, 
 	case !plain:
 		return nil, nil
 	}
-	return encodedJSON{e.out}, nil
+	return &encodedJSON{e.out}, nil
 }
 
 // chargeOutput charges the bytes written since its last call to the budget. It returns

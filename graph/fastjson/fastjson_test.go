@@ -3,6 +3,7 @@ package fastjson_test
 import (
 	"context"
 	"errors"
+	"io"
 	"math"
 	"slices"
 	"strings"
@@ -114,6 +115,16 @@ func TestPlainRecordsAreWritten(t *testing.T) {
 			map[string]any{"n": 2, "no": false}, newOwner()))
 	require.JSONEq(t, `[{"name":"Mei \"M\" Lin"}]`, encodeQuery(t, `{ owners { name } }`, nil, []*owner{newOwner()}))
 	require.Equal(t, `null`, encodeQuery(t, `{ owners { name } }`, nil, []*owner(nil)))
+}
+
+// The buffer of a result serves the next request once it is written.
+func TestResultIsWrittenOnce(t *testing.T) {
+	t.Parallel()
+	got, err := encodeQueryWith(t.Context(), t, `{ owner { name } }`, nil, newOwner())
+	require.NoError(t, err)
+	written := got.(graphql.Marshaler)
+	written.MarshalGQL(io.Discard)
+	require.Panics(t, func() { written.MarshalGQL(io.Discard) })
 }
 
 func TestUnsupportedRecordsFallBackToGqlgen(t *testing.T) {

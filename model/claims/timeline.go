@@ -84,7 +84,6 @@ var timelines = &store.ChildCollection[claimTimelineRow, wire.TimelineEntry]{
 	Collection: &store.Collection[claimTimelineRow, wire.TimelineEntry]{
 		Resource: store.ResourceTimelineEntry, Plural: "timeline entries", RequiredScope: store.FixedScope(actor.ScopeClaimsRead), ToRecord: (*claimTimelineRow).toRecord,
 		Optional: []store.OptionalColumns{
-			{Columns: []string{"owner"}},
 			{Members: []string{"id"}, Columns: []string{"id"}},
 			{Members: []string{"claim_id"}, Columns: []string{"claim_id"}},
 			{Members: []string{"event_id"}, Columns: []string{"event_id"}},

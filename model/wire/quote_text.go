@@ -1,8 +1,6 @@
 package wire
 
-import (
-	"slices"
-)
+import "slices"
 
 // EncodeMembers returns the members of a record as Encode writes them, without the braces
 // of the object. The record has at least one member.

@@ -31,7 +31,7 @@ type ChildCollection[Row, Record any] struct {
 	CursorKey     func(*Row) string // the value of OrderColumn
 	ParentID      func(*Row) uuid.UUID
 
-	perParent atomic.Int64 // rows per parent of the last read, rounded up: what the next one expects
+	perParent atomic.Int64 // one more than the rows per parent of the last read: what the next one expects
 
 	// Union is set when the rows come from several tables; JoinCondition, ExtraColumns
 	// and OrderColumn are unused then.
