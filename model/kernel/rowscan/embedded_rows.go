@@ -40,11 +40,27 @@ func GoColumnAliases(db *bun.DB, row any) schema.QueryAppender {
 }
 
 // embeddedPlan scans an array of the values of Constructor into a slice of rows. The
-// driver plans each value of a record as it meets it; here a column is planned once.
+// driver plans each value of a record as it meets it; here a column is planned once. Rows are
+// copied from one struct, as by Scanner.
 type embeddedPlan struct {
-	types  *pgtype.Map
-	fields []*schema.Field
-	plans  []pgtype.ScanPlan // nil for a field that had no value yet
+	types   *pgtype.Map
+	fields  []*schema.Field
+	buffer  reflect.Value     // the struct
+	targets []any             // its fields
+	plans   []pgtype.ScanPlan // nil for a field that had no value yet
+}
+
+func newEmbeddedPlan(db *bun.DB, types *pgtype.Map, row reflect.Type) (*embeddedPlan, error) {
+	fields := db.Table(row).Fields
+	p := &embeddedPlan{types: types, fields: fields, buffer: reflect.New(row).Elem(), plans: make([]pgtype.ScanPlan, len(fields))}
+	for _, field := range fields {
+		target, err := scanTarget(field, p.buffer)
+		if err != nil {
+			return nil, err
+		}
+		p.targets = append(p.targets, target)
+	}
+	return p, nil
 }
 
 // The binary form of an array: a header of five integers, then the length of each element
@@ -66,7 +82,10 @@ func (p *embeddedPlan) Scan(src []byte, target any) error {
 	src = src[arrayHeader:]
 	for i := range n {
 		size := 4 + binary.BigEndian.Uint32(src)
-		if err := p.scanRecord(src[4:size], into.Index(i)); err != nil {
+		err := p.scanRecord(src[4:size])
+		into.Index(i).Set(p.buffer)
+		p.buffer.SetZero()
+		if err != nil {
 			return err
 		}
 		src = src[size:]
@@ -75,19 +94,18 @@ func (p *embeddedPlan) Scan(src []byte, target any) error {
 }
 
 // scanRecord scans one row. A null leaves its field zero.
-func (p *embeddedPlan) scanRecord(src []byte, row reflect.Value) error {
+func (p *embeddedPlan) scanRecord(src []byte) error {
 	values := pgtype.NewCompositeBinaryScanner(p.types, src)
 	for i := 0; values.Next(); i++ {
 		if values.Bytes() == nil {
 			continue
 		}
-		into := scanTarget(p.fields[i], row)
 		plan := p.plans[i]
 		if plan == nil {
-			plan = planValue(p.types, values.OID(), pgtype.BinaryFormatCode, into)
+			plan = planValue(p.types, values.OID(), pgtype.BinaryFormatCode, p.targets[i])
 			p.plans[i] = plan
 		}
-		if err := plan.Scan(values.Bytes(), into); err != nil {
+		if err := plan.Scan(values.Bytes(), p.targets[i]); err != nil {
 			return fmt.Errorf("read column %s: %w", p.fields[i].Name, err)
 		}
 	}

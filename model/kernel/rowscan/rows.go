@@ -17,10 +17,11 @@ func One(db *bun.DB, rows pgx.Rows, text string, into any) error {
 		return pgx.ErrNoRows
 	}
 	row := reflect.ValueOf(into).Elem()
-	reader, err := For(db, rows, text, row)
+	reader, err := For(db, rows, text, row.Type())
 	if err != nil {
 		return err
 	}
+	reader.buffer.Set(row) // its fields without a column stay as they are
 	if err := reader.Scan(rows, row); err != nil {
 		return err
 	}
@@ -42,11 +43,9 @@ func All(db *bun.DB, rows pgx.Rows, text string, into any) (err error) {
 		if row.Kind() == reflect.Pointer {
 			row.Set(reflect.New(row.Type().Elem()))
 			row = row.Elem()
-		} else {
-			row.SetZero()
 		}
 		if reader == nil {
-			if reader, err = For(db, rows, text, row); err != nil {
+			if reader, err = For(db, rows, text, row.Type()); err != nil {
 				return err
 			}
 		}

@@ -18,10 +18,14 @@ import (
 )
 
 // Scanner scans rows into structs of one type by column name. Field lookup and scan
-// plans are computed once per statement and connection.
+// plans are computed once per statement and connection. Each row is scanned into the same
+// struct and copied from it: to look up the fields of another struct by reflection costs as much
+// as to decode their values.
 type Scanner struct {
 	columns []pgconn.FieldDescription
-	fields  []*schema.Field
+	buffer  reflect.Value // the struct
+	targets []any         // its fields, one per column
+	packed  Packed        // the struct, if it is one
 	plans   []pgtype.ScanPlan
 }
 
@@ -40,36 +44,49 @@ type statement struct {
 
 // For returns the scanner for the current row of a statement. A statement that
 // returns other columns than before, after a migration, gets a new one.
-func For(db *bun.DB, rows pgx.Rows, text string, row reflect.Value) (*Scanner, error) {
+func For(db *bun.DB, rows pgx.Rows, text string, row reflect.Type) (*Scanner, error) {
 	kept := rows.Conn().PgConn().CustomData()
 	known, _ := kept[scannerCacheKey].(map[statement]*Scanner)
 	if known == nil || len(known) >= maxCachedScanners {
 		known = make(map[statement]*Scanner)
 		kept[scannerCacheKey] = known
 	}
-	name, columns := statement{row.Type(), text}, rows.FieldDescriptions()
+	name, columns := statement{row, text}, rows.FieldDescriptions()
 	if found := known[name]; found != nil && slices.Equal(found.columns, columns) {
 		return found, nil
 	}
-	table, made := db.Table(row.Type()), &Scanner{columns: slices.Clone(columns)}
+	made := newScanner(row, columns)
+	table := db.Table(row)
 	for _, column := range columns {
 		field := table.LookupField(column.Name)
 		if field == nil {
 			return nil, fmt.Errorf("%s has no column %s", table.TypeName, column.Name)
 		}
-		made.fields = append(made.fields, field)
-		made.plans = append(made.plans, planScan(db, rows.Conn().TypeMap(), column, field, row))
+		target, err := scanTarget(field, made.buffer)
+		if err != nil {
+			return nil, err
+		}
+		plan, err := planScan(db, rows.Conn().TypeMap(), column, field, target)
+		if err != nil {
+			return nil, err
+		}
+		made.targets, made.plans = append(made.targets, target), append(made.plans, plan)
 	}
 	known[name] = made
 	return made, nil
 }
 
-func planScan(db *bun.DB, types *pgtype.Map, column pgconn.FieldDescription, field *schema.Field, row reflect.Value) pgtype.ScanPlan {
+func newScanner(row reflect.Type, columns []pgconn.FieldDescription) *Scanner {
+	pointer := reflect.New(row)
+	packed, _ := pointer.Interface().(Packed)
+	return &Scanner{columns: slices.Clone(columns), buffer: pointer.Elem(), packed: packed}
+}
+
+func planScan(db *bun.DB, types *pgtype.Map, column pgconn.FieldDescription, field *schema.Field, target any) (pgtype.ScanPlan, error) {
 	if column.DataTypeOID == pgtype.RecordArrayOID {
-		fields := db.Table(field.StructField.Type.Elem()).Fields
-		return &embeddedPlan{types, fields, make([]pgtype.ScanPlan, len(fields))}
+		return newEmbeddedPlan(db, types, field.StructField.Type.Elem())
 	}
-	return planValue(types, column.DataTypeOID, column.Format, scanTarget(field, row))
+	return planValue(types, column.DataTypeOID, column.Format, target), nil
 }
 
 // planValue returns the plan that scans values of a type into targets such as into.
@@ -103,21 +120,27 @@ func (p *textPlan) Scan(src []byte, target any) error {
 	return nil
 }
 
-// Scan reads the current row into a struct. Null columns of a Packed row are zero.
+// Scan reads the current row into a struct, whose other fields become those of the buffer. Null
+// columns of a Packed row are zero.
 func (c *Scanner) Scan(rows pgx.Rows, row reflect.Value) error {
-	packed, isPacked := row.Addr().Interface().(Packed)
-	values := rows.RawValues()
-	for i, field := range c.fields {
-		if isPacked && values[i] == nil {
-			field.Value(row).SetZero()
+	err := c.scanValues(rows.RawValues())
+	row.Set(c.buffer)
+	c.buffer.SetZero()
+	return err
+}
+
+func (c *Scanner) scanValues(values [][]byte) error {
+	for i, value := range values {
+		if value == nil && c.packed != nil {
+			reflect.ValueOf(c.targets[i]).Elem().SetZero()
 			continue
 		}
-		if err := c.plans[i].Scan(values[i], scanTarget(field, row)); err != nil {
-			return fmt.Errorf("read column %s: %w", field.Name, err)
+		if err := c.plans[i].Scan(value, c.targets[i]); err != nil {
+			return fmt.Errorf("read column %s: %w", c.columns[i].Name, err)
 		}
 	}
-	if isPacked {
-		return packed.Unpack()
+	if c.packed != nil {
+		return c.packed.Unpack()
 	}
 	return nil
 }
@@ -129,11 +152,17 @@ type Packed interface {
 	Unpack() error
 }
 
-// scanTarget returns where a column is scanned to. Raw JSON columns are not parsed.
-func scanTarget(field *schema.Field, row reflect.Value) any {
+// scanTarget returns where a column is scanned to, in a row that can be used again. Raw JSON columns
+// are not parsed.
+func scanTarget(field *schema.Field, row reflect.Value) (any, error) {
+	for at, outer := field.Index, row.Type(); len(at) > 1; at = at[1:] {
+		if outer = outer.Field(at[0]).Type; outer.Kind() == reflect.Pointer {
+			return nil, fmt.Errorf("%s embeds %s, a pointer: rows would share it", row.Type(), outer)
+		}
+	}
 	into := field.Value(row).Addr().Interface()
 	if text, raw := into.(*jsontext.Value); raw {
-		return (*[]byte)(text)
+		return (*[]byte)(text), nil
 	}
-	return into
+	return into, nil
 }

@@ -170,6 +170,76 @@ func TestScannerSetsWhatIsNullToTheZeroValue(t *testing.T) {
 	require.ErrorIs(t, s.QueryPreparedRow(t.Context(), db.Pool, &row, "select second from samples where false"), pgx.ErrNoRows)
 }
 
+// Rows are scanned into one struct and copied from it.
+func TestScannedRowsShareNothing(t *testing.T) {
+	t.Parallel()
+	s, db := openSamples(t)
+	_, err := db.Pool.Exec(t.Context(), `insert into samples (second, metadata, choices, nullable, secret) values
+		('a', '{"x": "1"}', '["p", "q"]', 'first', 'one'), ('b', '{"y": "2"}', '["r"]', 'second', 'two'), ('c', null, null, null, null)`)
+	require.NoError(t, err)
+	var all []sampleRow
+	require.NoError(t, s.QueryPreparedRows(t.Context(), db.Pool, &all, "select second, metadata, choices, nullable, secret from samples order by second"))
+	want := []sampleRow{{Second: "a", Choices: []string{"p", "q"}, Nullable: new("first"), Secret: []byte("one")}, {Second: "b", Choices: []string{"r"}, Nullable: new("second"), Secret: []byte("two")}, {Second: "c"}}
+	want[0].Metadata, want[1].Metadata = map[string]string{"x": "1"}, map[string]string{"y": "2"}
+	require.Equal(t, want, all)
+
+	conn, err := db.Pool.Acquire(t.Context()) // a connection keeps its scanners
+	require.NoError(t, err)
+	defer conn.Release()
+	kept := sampleRow{Second: "old", Count: 7}
+	const seconds = "select second from samples order by second"
+	require.NoError(t, s.QueryPreparedRow(t.Context(), conn, &kept, seconds))
+	require.Equal(t, sampleRow{Second: "a", Count: 7}, kept, "a field without a column stays")
+	require.NoError(t, s.QueryPreparedRows(t.Context(), conn, &all, seconds))
+	require.Equal(t, []sampleRow{{Second: "a"}, {Second: "b"}, {Second: "c"}}, all, "but in this row only")
+}
+
+// packedRow is a row whose second column may hold the first.
+type packedRow struct {
+	bun.BaseModel `bun:"table:samples,alias:sa"`
+
+	First, Second string
+}
+
+func (r *packedRow) Unpack() error {
+	if r.First == "" {
+		r.First = r.Second
+	}
+	return nil
+}
+
+func TestNullColumnsOfAPackedRowAreUnpacked(t *testing.T) {
+	t.Parallel()
+	s, db := openSamples(t)
+	_, err := db.Pool.Exec(t.Context(), "insert into samples (first, second) values ('a', 'b'), (null, 'c')")
+	require.NoError(t, err)
+	const text = "select first, second from samples order by second"
+	var rows []packedRow
+	require.NoError(t, s.QueryPreparedRows(t.Context(), db.Pool, &rows, text))
+	require.Equal(t, []packedRow{{First: "a", Second: "b"}, {First: "c", Second: "c"}}, rows)
+	row := packedRow{First: "old"}
+	require.NoError(t, s.QueryPreparedRow(t.Context(), db.Pool, &row, text+" desc"))
+	require.Equal(t, packedRow{First: "c", Second: "c"}, row)
+}
+
+// pointerRow embeds a pointer, to which rows that are copied would all refer.
+type pointerRow struct {
+	bun.BaseModel `bun:"table:samples,alias:sa"`
+
+	Home *address `bun:"embed:home_"`
+}
+
+func TestRowsThatEmbedAPointerAreRefused(t *testing.T) {
+	t.Parallel()
+	s, db := openSamples(t)
+	_, err := db.Pool.Exec(t.Context(), "insert into samples (home_city) values ('Kobe')")
+	require.NoError(t, err)
+	var rows []pointerRow
+	require.ErrorContains(t, s.QueryPreparedRows(t.Context(), db.Pool, &rows, "select home_city from samples"), "embeds *store_test.address, a pointer")
+	var parents []struct{ Rows []pointerRow }
+	require.ErrorContains(t, s.QueryPreparedRows(t.Context(), db.Pool, &parents, "select array(select row(home_city, home_city) from samples) as rows"), "embeds *store_test.address, a pointer")
+}
+
 // extendedRow is a row with columns of another table.
 type extendedRow struct {
 	sampleRow `bun:",extend"`
