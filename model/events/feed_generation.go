@@ -85,7 +85,7 @@ func (s *Service) openFeedPage(ctx context.Context, actor actor.Actor, f *Filter
 		if err != nil {
 			return p, store.InvalidCursor().WithCause(err)
 		}
-		p.CursorScope = store.NewCursorScope(actor, f.cursorFilter(current))
+		p.Filter = f.cursorFilter(current)
 		return p, generations.checkSequence(generation, after)
 	}
 }

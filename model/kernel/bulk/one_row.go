@@ -2,7 +2,9 @@ package bulk
 
 import (
 	"fmt"
+	"reflect"
 
+	"github.com/go-json-experiment/json/jsontext"
 	"github.com/uptrace/bun/schema"
 )
 
@@ -18,4 +20,16 @@ func InsertOneStatement(table *schema.Table) string {
 func UpdateOneStatement(table *schema.Table, fields []*schema.Field) string {
 	set := joinFields(fields, func(f *schema.Field, i int) string { return fmt.Sprintf("%s = $%d", f.SQLName, i+4) })
 	return fmt.Sprintf("update %s set %s where id = $1 and partner = $2 and version = $3", table.SQLName, set)
+}
+
+// Argument returns the value of a row's column in the form that the driver takes.
+func Argument(field *schema.Field, row reflect.Value) any {
+	if field.NullZero && field.HasZeroValue(row) {
+		return nil
+	}
+	value := field.Value(row).Interface()
+	if text, raw := value.(jsontext.Value); raw {
+		return []byte(text)
+	}
+	return value
 }

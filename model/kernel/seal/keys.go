@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -88,20 +89,30 @@ func (k Keys) SealBytes(plain, bound []byte) ([]byte, error) {
 // nonceLabel separates the key of the nonces from the key that seals.
 const nonceLabel = "parapet nonces of cursors v1"
 
-// SealCursor is SealBytes with equal results for equal arguments, so that equal pages
-// have equal cursors and an equal ETag. The nonce is a MAC of the arguments (the
+// SealCursor is SealBytes, in base64url, with equal results for equal arguments, so that equal
+// pages have equal cursors and an equal ETag. The nonce is a MAC of the arguments (the
 // construction of SIV, RFC 5297): different arguments have different nonces, and a
 // result reveals no more than that two arguments are equal.
-func (k Keys) SealCursor(plain, bound []byte) ([]byte, error) {
+func (k Keys) SealCursor(plain, bound []byte) (string, error) {
 	secret, err := hkdf.Key(sha256.New, k.Seal[0].Secret, nil, nonceLabel, sha256.Size)
 	if err != nil {
-		return nil, fmt.Errorf("derive the key of nonces: %w", err)
+		return "", fmt.Errorf("derive the key of nonces: %w", err)
 	}
 	mac := hmac.New(sha256.New, secret)
 	_, _ = mac.Write(binary.BigEndian.AppendUint64(nil, uint64(len(bound)))) // where bound ends
 	_, _ = mac.Write(bound)
 	_, _ = mac.Write(plain)
-	return k.sealWith(mac.Sum(nil)[:nonceSize], plain, bound)
+	sealed, err := k.sealWith(mac.Sum(nil)[:nonceSize], plain, bound)
+	return base64.RawURLEncoding.EncodeToString(sealed), err
+}
+
+// OpenCursor decrypts what SealCursor encrypted for the same place.
+func (k Keys) OpenCursor(cursor string, bound []byte) ([]byte, error) {
+	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
+	if err != nil {
+		return nil, fmt.Errorf("cursor: %w", err)
+	}
+	return k.OpenBytes(sealed, bound)
 }
 
 func (k Keys) sealWith(nonce, plain, bound []byte) ([]byte, error) {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -84,16 +85,19 @@ func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, a
 	if err := s.Authorize(ctx, actor, b.RequiredScope(actor)); err != nil {
 		return nil, err
 	}
-	specs := make([]PageSpec, len(parents))
 	var p PageSpec
+	var err error
+	ids := make([]uuid.UUID, len(parents)) // uuid.Nil, which has no rows, for an invalid id
 	for i, parent := range parents {
-		var err error
-		if p, err = s.ParsePage(actor, in, b.CursorName+"/"+parent, b.Order); err != nil {
+		ids[i], _ = b.Parent.ParseID(parent)
+		if i > 0 && in.Cursor == "" { // the request is as valid as it was for the first
+			continue
+		}
+		if p, err = s.ParsePage(actor, in, b.cursorFilter(parent), b.Order); err != nil {
 			return nil, err
 		}
-		specs[i] = p
 	}
-	keys := b.Parent.ParseIDs(parents)
+	keys := sortIDs(slices.Clone(ids))
 	rows, err := b.loadRows(ctx, s, actor, keys, p)
 	if err != nil {
 		return nil, TranslateError(fmt.Errorf("read %s of %ss: %w", b.Plural, b.Parent.Name, err))
@@ -101,17 +105,20 @@ func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, a
 	counts := b.countOnDemand(s, actor, keys)
 	pages := make(map[string]*Page[Record], len(parents))
 	for i, parent := range parents {
-		id, _ := b.Parent.ParseID(parent) // an invalid id has no rows
-		p := specs[i]
+		p.Filter = b.cursorFilter(parent)
 		p.Count = func(ctx context.Context) (int, error) {
 			of, err := counts(ctx)
-			return of[id], err
+			return of[ids[i]], err
 		}
-		if pages[parent], err = NewPage(p, rows[id], b.CursorKey, b.ToRecord); err != nil {
+		if pages[parent], err = NewPage(p, rows[ids[i]], b.CursorKey, b.ToRecord); err != nil {
 			return nil, err
 		}
 	}
 	return pages, nil
+}
+
+func (b *ChildCollection[Row, Record]) cursorFilter(parent string) string {
+	return b.CursorName + "/" + parent
 }
 
 // loadRows loads the rows of each parent's page, plus one more.

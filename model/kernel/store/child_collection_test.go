@@ -168,6 +168,13 @@ func TestCursorOfAnotherParentIsRefused(t *testing.T) {
 	require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err))
 	_, err = newFolderNotes().GetPages(t.Context(), s, modeltest.Operator(), folders[:2], store.PageRequest{Cursor: *page.NextCursor})
 	require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err))
+
+	together, err := newFolderNotes().GetPages(t.Context(), s, modeltest.Operator(), folders[:2], store.PageRequest{Limit: 1})
+	require.NoError(t, err)
+	for _, folder := range folders[:2] {
+		_, err = read(folder, *together[folder].NextCursor)
+		require.NoError(t, err)
+	}
 }
 
 func TestChildrenOfAllParentsAreCountedByOneStatement(t *testing.T) {

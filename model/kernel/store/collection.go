@@ -206,8 +206,13 @@ func (n ResourceType) ParseIDs(ids []string) []uuid.UUID {
 			keys = append(keys, key)
 		}
 	}
-	slices.SortFunc(keys, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	return slices.Compact(keys)
+	return sortIDs(keys)
+}
+
+// sortIDs sorts ids and returns each once.
+func sortIDs(ids []uuid.UUID) []uuid.UUID {
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
+	return slices.Compact(ids)
 }
 
 func (s *Store) tableName(row any) string {

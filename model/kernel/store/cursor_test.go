@@ -29,14 +29,14 @@ func TestCursorsAreSealedWithSeparateKey(t *testing.T) {
 	actor := actor.Actor{Kind: actor.KindPartner, Partner: "acme"}
 	p, err := s.ParsePage(actor, PageRequest{}, "quotes", SortNewestFirst)
 	require.NoError(t, err)
-	cursor, err := p.sealCursor("here")
+	cursor, err := p.seal("here")
 	require.NoError(t, err)
 	sealed, err := base64.RawURLEncoding.DecodeString(cursor)
 	require.NoError(t, err)
-	_, err = keys.OpenBytes(sealed, []byte(p.CursorScope))
+	_, err = keys.OpenBytes(sealed, p.scope())
 	require.ErrorIs(t, err, seal.ErrUnsealFailed)
 
-	stored, err := keys.SealBytes([]byte("here"), []byte(p.CursorScope))
+	stored, err := keys.SealBytes([]byte("here"), p.scope())
 	require.NoError(t, err)
 	_, err = s.ParsePage(actor, PageRequest{Cursor: base64.RawURLEncoding.EncodeToString(stored)}, "quotes", SortNewestFirst)
 	require.Equal(t, apperr.CodeCursorInvalid, apperr.CodeOf(err))
@@ -59,9 +59,9 @@ func TestCursorsOpenWithTheListsOwnOrderNamedOrLeftOut(t *testing.T) {
 		for _, order := range []Order{"", named, other} {
 			p, err := s.ParsePage(caller, PageRequest{Order: order}, "quotes", own)
 			require.NoError(t, err)
-			cursor, err := p.sealCursor("here")
+			cursor, err := p.seal("here")
 			require.NoError(t, err)
-			again, err := p.sealCursor("here")
+			again, err := p.seal("here")
 			require.NoError(t, err)
 			require.Equal(t, cursor, again)
 			for _, read := range []Order{"", named, other} {
@@ -69,7 +69,7 @@ func TestCursorsOpenWithTheListsOwnOrderNamedOrLeftOut(t *testing.T) {
 			}
 		}
 		for _, order := range []Order{named, other} {
-			earlier, err := keys.SealBytes([]byte("here"), []byte(NewCursorScope(caller, "quotes")+","+string(order)))
+			earlier, err := keys.SealBytes([]byte("here"), []byte("partner/acme/quotes,"+string(order)))
 			require.NoError(t, err)
 			require.NoError(t, open(order, base64.RawURLEncoding.EncodeToString(earlier)))
 		}

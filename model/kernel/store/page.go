@@ -3,10 +3,8 @@ package store
 import (
 	"cmp"
 	"context"
-	"encoding/base64"
 	"fmt"
 	"slices"
-	"strings"
 
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
@@ -53,7 +51,12 @@ type Page[T any] struct {
 }
 
 // CursorAt returns the cursor after record i: the next page begins with record i+1.
-func (p *Page[T]) CursorAt(i int) (string, error) { return p.spec.sealCursor(p.key(i)) }
+func (p *Page[T]) CursorAt(i int) (string, error) {
+	if p.NextCursor != nil && i == len(p.Data)-1 {
+		return *p.NextCursor, nil
+	}
+	return p.spec.seal(p.key(i))
+}
 
 // FirstRecords returns the first n records as the page that a request for n would have returned.
 func (p *Page[T]) FirstRecords(n int) (*Page[T], error) {
@@ -61,7 +64,7 @@ func (p *Page[T]) FirstRecords(n int) (*Page[T], error) {
 		return p, nil
 	}
 	head := *p
-	head.Data, head.HasMore = p.Data[:n], true
+	head.Data, head.HasMore, head.NextCursor = p.Data[:n], true, nil
 	cursor, err := head.CursorAt(n - 1)
 	head.NextCursor = &cursor
 	return &head, err
@@ -75,34 +78,39 @@ func (p *Page[T]) Total(ctx context.Context) (n int, more bool, err error) {
 }
 
 // PageSpec is a validated PageRequest: after is the key of the last row of the previous
-// page, and CursorScope binds the cursor to the list, the filter and the caller.
+// page. A cursor is bound to the caller, the list with its filter, and the order.
 type PageSpec struct {
-	keys        seal.Keys
-	Limit       int
-	After       string
-	CursorScope string
-	Order       SortOrder // the requested order, or the list's own
-	resumed     bool      // the request has a cursor
-	Last        bool
-	Selection   *Selection
-	Count       func(context.Context) (int, error) // counts the whole list, up to MaxTotal+1
+	keys      seal.Keys
+	caller    string // idempotencyOwner of the caller
+	Filter    string // identifies the list and its filter
+	Limit     int
+	After     string
+	Order     SortOrder // the requested order, or the list's own
+	named     Order     // the requested order if it is not the list's own
+	resumed   bool      // the request has a cursor
+	Last      bool
+	Selection *Selection
+	Count     func(context.Context) (int, error) // counts the whole list, up to MaxTotal+1
 }
 
-// sealCursor returns the sealed cursor of the position after a record.
-func (p PageSpec) sealCursor(key string) (string, error) {
-	sealed, err := p.keys.SealCursor([]byte(strings.Clone(key)), []byte(p.CursorScope))
-	if err != nil {
-		return "", fmt.Errorf("seal cursor: %w", err)
+// scope returns the text that a cursor is bound to.
+func (p PageSpec) scope() []byte {
+	scope := p.caller + "/" + p.Filter
+	if p.named != "" {
+		scope += "," + string(p.named)
 	}
-	return base64.RawURLEncoding.EncodeToString(sealed), nil
+	return []byte(scope)
 }
+
+// seal returns the sealed cursor of the position after a record.
+func (p PageSpec) seal(key string) (string, error) { return p.keys.SealCursor([]byte(key), p.scope()) }
 
 // ParsePage validates a request for a list in its own order and opens its cursor. It
 // rejects a cursor of another list, another filter, another order or another partner.
 func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string, own SortOrder) (PageSpec, error) {
-	p := PageSpec{keys: s.cursorKeys, Limit: cmp.Or(in.Limit, DefaultPageSize), CursorScope: NewCursorScope(actor, filter), Order: cmp.Or(sortOrders[in.Order], own), resumed: in.Cursor != "", Last: in.Last, Selection: in.Selection}
+	p := PageSpec{keys: s.cursorKeys, caller: idempotencyOwner(actor), Filter: filter, Limit: cmp.Or(in.Limit, DefaultPageSize), Order: cmp.Or(sortOrders[in.Order], own), resumed: in.Cursor != "", Last: in.Last, Selection: in.Selection}
 	if p.Order != own {
-		p.CursorScope += "," + string(in.Order)
+		p.named = in.Order
 	}
 	if p.Limit < 1 || p.Limit > MaxPageSize {
 		return p, apperr.InvalidParameter("limit", fmt.Sprintf("Use a whole number from 1 to %d.", MaxPageSize))
@@ -110,24 +118,17 @@ func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string, own 
 	if in.Cursor == "" {
 		return p, nil
 	}
-	sealed, err := base64.RawURLEncoding.DecodeString(in.Cursor)
-	if err != nil {
-		return p, InvalidCursor().WithCause(err)
-	}
-	after, err := s.cursorKeys.OpenBytes(sealed, []byte(p.CursorScope))
+	after, err := s.cursorKeys.OpenCursor(in.Cursor, p.scope())
 	if err != nil && in.Order != "" { // earlier releases bound a cursor to the list's own order too
-		after, err = s.cursorKeys.OpenBytes(sealed, []byte(NewCursorScope(actor, filter)+","+string(in.Order)))
+		earlier := p
+		earlier.named = in.Order
+		after, err = s.cursorKeys.OpenCursor(in.Cursor, earlier.scope())
 	}
 	if err != nil {
 		return p, InvalidCursor().WithCause(err)
 	}
 	p.After = string(after)
 	return p, nil
-}
-
-// NewCursorScope returns the text that a cursor of a list's own order is bound to.
-func NewCursorScope(actor actor.Actor, filter string) string {
-	return idempotencyOwner(actor) + "/" + filter
 }
 
 // InvalidCursor returns the error cursor_invalid.

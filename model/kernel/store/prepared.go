@@ -94,18 +94,6 @@ func queryCount(ctx context.Context, on Querier, text string, args ...any) (n in
 	return n, err
 }
 
-// driverArg returns a column's value in the form that the driver takes.
-func driverArg(field *schema.Field, row reflect.Value) any {
-	if field.NullZero && field.HasZeroValue(row) {
-		return nil
-	}
-	value := field.Value(row).Interface()
-	if text, raw := value.(jsontext.Value); raw {
-		return []byte(text)
-	}
-	return value
-}
-
 // QueueInsert queues the insert of a row for the next flush. The row cannot be read
 // before.
 func (tx *Tx) QueueInsert(row any) { tx.QueueInsertEncoded(row, nil) }
@@ -122,7 +110,7 @@ func (tx *Tx) QueueInsertEncoded(row any, members map[string]jsontext.Value) {
 		if written, ok := members[field.Name]; ok && field.UserSQLType == "json" {
 			args[i] = []byte(written)
 		} else {
-			args[i] = driverArg(field, value)
+			args[i] = bulk.Argument(field, value)
 		}
 	}
 	tx.Batch.Queue(text, args...)
@@ -146,7 +134,7 @@ func (tx *Tx) UpdateRow(ctx context.Context, row interface{ head() *RowHeader },
 	value := reflect.ValueOf(row).Elem()
 	args := []any{row.head().ID, row.head().Partner, was}
 	for _, field := range fields {
-		args = append(args, driverArg(field, value))
+		args = append(args, bulk.Argument(field, value))
 	}
 	for _, state := range from {
 		args = append(args, state)
