@@ -101,7 +101,7 @@ func (ec *executionContext) _AuditConnection_pageInfo(ctx context.Context, field
 			return ec.fieldContext_AuditConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
@@ -804,7 +804,7 @@ func (ec *executionContext) _CallConnection_pageInfo(ctx context.Context, field 
 			return ec.fieldContext_CallConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

@@ -280,7 +280,7 @@ func (ec *executionContext) _CapacityConnection_pageInfo(ctx context.Context, fi
 			return ec.fieldContext_CapacityConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

@@ -533,7 +533,7 @@ func (ec *executionContext) _AttachmentConnection_pageInfo(ctx context.Context, 
 			return ec.fieldContext_AttachmentConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
@@ -923,7 +923,7 @@ func (ec *executionContext) _MessageConnection_pageInfo(ctx context.Context, fie
 			return ec.fieldContext_MessageConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

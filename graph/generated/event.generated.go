@@ -419,7 +419,7 @@ func (ec *executionContext) _EventConnection_pageInfo(ctx context.Context, field
 			return ec.fieldContext_EventConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

@@ -562,7 +562,7 @@ func (ec *executionContext) _JobConnection_pageInfo(ctx context.Context, field g
 			return ec.fieldContext_JobConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

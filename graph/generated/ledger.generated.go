@@ -505,7 +505,7 @@ func (ec *executionContext) _LedgerEntryConnection_pageInfo(ctx context.Context,
 			return ec.fieldContext_LedgerEntryConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

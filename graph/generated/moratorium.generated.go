@@ -520,7 +520,7 @@ func (ec *executionContext) _MoratoriumConnection_pageInfo(ctx context.Context, 
 			return ec.fieldContext_MoratoriumConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

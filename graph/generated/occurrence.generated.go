@@ -743,7 +743,7 @@ func (ec *executionContext) _ExplanationConnection_pageInfo(ctx context.Context,
 			return ec.fieldContext_ExplanationConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
@@ -1925,7 +1925,7 @@ func (ec *executionContext) _ObservationConnection_pageInfo(ctx context.Context,
 			return ec.fieldContext_ObservationConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
@@ -2554,7 +2554,7 @@ func (ec *executionContext) _ObservationRevisionConnection_pageInfo(ctx context.
 			return ec.fieldContext_ObservationRevisionConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
@@ -3312,7 +3312,7 @@ func (ec *executionContext) _OccurrenceConnection_pageInfo(ctx context.Context, 
 			return ec.fieldContext_OccurrenceConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

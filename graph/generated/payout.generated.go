@@ -654,7 +654,7 @@ func (ec *executionContext) _PayoutConnection_pageInfo(ctx context.Context, fiel
 			return ec.fieldContext_PayoutConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

@@ -996,7 +996,7 @@ func (ec *executionContext) _PolicyConnection_pageInfo(ctx context.Context, fiel
 			return ec.fieldContext_PolicyConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

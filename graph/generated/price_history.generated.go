@@ -823,7 +823,7 @@ func (ec *executionContext) _StationConnection_pageInfo(ctx context.Context, fie
 			return ec.fieldContext_StationConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

@@ -1926,7 +1926,7 @@ func (ec *executionContext) _QuoteConnection_pageInfo(ctx context.Context, field
 			return ec.fieldContext_QuoteConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
@@ -2376,7 +2376,7 @@ func (ec *executionContext) _WeighedEventConnection_pageInfo(ctx context.Context
 			return ec.fieldContext_WeighedEventConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

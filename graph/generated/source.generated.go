@@ -431,7 +431,7 @@ func (ec *executionContext) _SourceConnection_pageInfo(ctx context.Context, fiel
 			return ec.fieldContext_SourceConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

@@ -102,7 +102,7 @@ func (ec *executionContext) _TimelineConnection_pageInfo(ctx context.Context, fi
 			return ec.fieldContext_TimelineConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

@@ -729,7 +729,7 @@ func (ec *executionContext) _DeliveryConnection_pageInfo(ctx context.Context, fi
 			return ec.fieldContext_DeliveryConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {
@@ -1480,7 +1480,7 @@ func (ec *executionContext) _WebhookEndpointConnection_pageInfo(ctx context.Cont
 			return ec.fieldContext_WebhookEndpointConnection_pageInfo(ctx, field)
 		},
 		func(ctx context.Context) (any, error) {
-			return obj.PageInfo()
+			return obj.PageInfo(), nil
 		},
 		nil,
 		func(ctx context.Context, selections ast.SelectionSet, v *node.PageInfo) graphql.Marshaler {

@@ -127,9 +127,15 @@ func loadPages[R, N any](ctx context.Context, b *batch, id, name string, in stor
 		if err != nil {
 			return nil, err
 		}
-		var records []*R
+		n := 0
+		for _, page := range pages {
+			n += len(page.Data)
+		}
+		records := make([]*R, 0, n)
 		for _, id := range ids {
-			records = append(records, pointersTo(pages[id].Data)...)
+			for i := range pages[id].Data {
+				records = append(records, &pages[id].Data[i])
+			}
 		}
 		nodes, made := together(records), make(map[string]*Connection[*N], len(ids))
 		for _, id := range ids {

@@ -17,16 +17,21 @@ type Connection[N any] struct {
 	nodes      []N
 	hasMore    bool
 	hasEarlier bool
-	cursor     func(int) (string, error)
-	total      func(context.Context) (int, bool, error)
+	page       page
+}
+
+// page is a store.Page of any records.
+type page interface {
+	CursorAt(record int) (string, error)
+	Total(ctx context.Context) (n int, more bool, err error)
 }
 
 // Edge is a node of a page and its position.
 type Edge[N any] struct {
 	Node N
 
-	at     int
-	cursor func(int) (string, error)
+	at   int
+	page page
 }
 
 //nolint:revive // each field has a trailing comment
@@ -88,7 +93,7 @@ type (
 )
 
 func newConnection[R, N any](page *store.Page[R], nodes []*N) *Connection[*N] {
-	return &Connection[*N]{nodes: nodes, hasMore: page.HasMore, hasEarlier: page.HasEarlier, cursor: page.CursorAt, total: page.Total}
+	return &Connection[*N]{nodes: nodes, hasMore: page.HasMore, hasEarlier: page.HasEarlier, page: page}
 }
 
 // toConnection makes a connection of a page of a list.
@@ -133,47 +138,52 @@ func (c *Connection[N]) Nodes() []N {
 func (c *Connection[N]) Edges() []*Edge[N] {
 	edges := make([]*Edge[N], len(c.nodes))
 	for i, node := range c.nodes {
-		edges[i] = &Edge[N]{node, i, c.cursor}
+		edges[i] = &Edge[N]{node, i, c.page}
 	}
 	return edges
 }
 
 // Cursor returns the position in the list.
-func (e *Edge[N]) Cursor() (string, error) { return e.cursor(e.at) }
+func (e *Edge[N]) Cursor() (string, error) { return e.page.CursorAt(e.at) }
 
 // TotalCount returns the length of the list, up to the counting limit.
 func (c *Connection[N]) TotalCount(ctx context.Context) (int, error) {
-	n, _, err := c.total(ctx)
+	n, _, err := c.page.Total(ctx)
 	return n, err
 }
 
 // TotalCountExceeded reports whether the list is longer than TotalCount.
 func (c *Connection[N]) TotalCountExceeded(ctx context.Context) (bool, error) {
-	_, more, err := c.total(ctx)
+	_, more, err := c.page.Total(ctx)
 	return more, err
 }
 
 // PageInfo returns the position of the page.
-func (c *Connection[N]) PageInfo() (*PageInfo, error) {
-	info := &PageInfo{HasNextPage: c.hasMore, HasPreviousPage: c.hasEarlier}
-	if len(c.nodes) == 0 {
-		return info, nil
-	}
-	first, err := c.cursor(0)
-	if err != nil {
-		return nil, err
-	}
-	last, err := c.cursor(len(c.nodes) - 1)
-	info.StartCursor, info.EndCursor = &first, &last
-	return info, err
+func (c *Connection[N]) PageInfo() *PageInfo {
+	return &PageInfo{HasNextPage: c.hasMore, HasPreviousPage: c.hasEarlier, nodes: len(c.nodes), page: c.page}
 }
 
 // PageInfo is the position of a page in its list.
 type PageInfo struct {
 	HasNextPage     bool
 	HasPreviousPage bool
-	StartCursor     *string
-	EndCursor       *string
+
+	nodes int
+	page  page
+}
+
+// StartCursor returns the position of the first node, nil without one.
+func (p *PageInfo) StartCursor() (*string, error) { return p.cursorAt(0) }
+
+// EndCursor returns the position of the last node, nil without one.
+func (p *PageInfo) EndCursor() (*string, error) { return p.cursorAt(p.nodes - 1) }
+
+func (p *PageInfo) cursorAt(node int) (*string, error) {
+	if p.nodes == 0 {
+		return nil, nil
+	}
+	cursor, err := p.page.CursorAt(node)
+	return &cursor, err
 }
 
 // pageRequest requests the page after a cursor. first: 0 would mean the default size, so
