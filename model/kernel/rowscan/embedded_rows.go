@@ -45,8 +45,8 @@ func GoColumnAliases(db *bun.DB, row any) schema.QueryAppender {
 type embeddedPlan struct {
 	types   *pgtype.Map
 	fields  []*schema.Field
-	buffer  reflect.Value     // the struct
-	targets []any             // its fields
+	buffer  reflect.Value     // as in Scanner
+	targets []any             // the fields of buffer
 	plans   []pgtype.ScanPlan // nil for a field that had no value yet
 }
 
@@ -82,10 +82,7 @@ func (p *embeddedPlan) Scan(src []byte, target any) error {
 	src = src[arrayHeader:]
 	for i := range n {
 		size := 4 + binary.BigEndian.Uint32(src)
-		err := p.scanRecord(src[4:size])
-		into.Index(i).Set(p.buffer)
-		p.buffer.SetZero()
-		if err != nil {
+		if err := p.scanRecord(src[4:size], into.Index(i)); err != nil {
 			return err
 		}
 		src = src[size:]
@@ -94,7 +91,8 @@ func (p *embeddedPlan) Scan(src []byte, target any) error {
 }
 
 // scanRecord scans one row. A null leaves its field zero.
-func (p *embeddedPlan) scanRecord(src []byte) error {
+func (p *embeddedPlan) scanRecord(src []byte, row reflect.Value) error {
+	defer p.buffer.SetZero()
 	values := pgtype.NewCompositeBinaryScanner(p.types, src)
 	for i := 0; values.Next(); i++ {
 		if values.Bytes() == nil {
@@ -109,5 +107,9 @@ func (p *embeddedPlan) scanRecord(src []byte) error {
 			return fmt.Errorf("read column %s: %w", p.fields[i].Name, err)
 		}
 	}
-	return values.Err()
+	if err := values.Err(); err != nil {
+		return err
+	}
+	row.Set(p.buffer)
+	return nil
 }

@@ -23,9 +23,9 @@ import (
 // as to decode their values.
 type Scanner struct {
 	columns []pgconn.FieldDescription
-	buffer  reflect.Value // the struct
-	targets []any         // its fields, one per column
-	packed  Packed        // the struct, if it is one
+	buffer  reflect.Value // each row is decoded here; zero between rows
+	targets []any         // the fields of buffer, one per column
+	packed  Packed        // buffer as Packed; nil if it is not
 	plans   []pgtype.ScanPlan
 }
 
@@ -120,13 +120,15 @@ func (p *textPlan) Scan(src []byte, target any) error {
 	return nil
 }
 
-// Scan reads the current row into a struct, whose other fields become those of the buffer. Null
-// columns of a Packed row are zero.
+// Scan reads the current row into a struct. Fields without a column are zero, unless One has set
+// them in the buffer. Null columns of a Packed row are zero.
 func (c *Scanner) Scan(rows pgx.Rows, row reflect.Value) error {
-	err := c.scanValues(rows.RawValues())
+	defer c.buffer.SetZero() // also after a panic: the connection keeps the buffer
+	if err := c.scanValues(rows.RawValues()); err != nil {
+		return err
+	}
 	row.Set(c.buffer)
-	c.buffer.SetZero()
-	return err
+	return nil
 }
 
 func (c *Scanner) scanValues(values [][]byte) error {

@@ -192,6 +192,13 @@ func TestScannedRowsShareNothing(t *testing.T) {
 	require.Equal(t, sampleRow{Second: "a", Count: 7}, kept, "a field without a column stays")
 	require.NoError(t, s.QueryPreparedRows(t.Context(), conn, &all, seconds))
 	require.Equal(t, []sampleRow{{Second: "a"}, {Second: "b"}, {Second: "c"}}, all, "but in this row only")
+
+	const firsts = "select first from samples order by second"
+	require.ErrorContains(t, s.QueryPreparedRow(t.Context(), conn, &kept, firsts), "read column first")
+	_, err = conn.Exec(t.Context(), "update samples set first = second")
+	require.NoError(t, err)
+	require.NoError(t, s.QueryPreparedRows(t.Context(), conn, &all, firsts))
+	require.Equal(t, []sampleRow{{First: "a"}, {First: "b"}, {First: "c"}}, all, "nothing stays of a row that failed")
 }
 
 // packedRow is a row whose second column may hold the first.
@@ -202,6 +209,9 @@ type packedRow struct {
 }
 
 func (r *packedRow) Unpack() error {
+	if r.Second == "panic" {
+		panic("cannot unpack")
+	}
 	if r.First == "" {
 		r.First = r.Second
 	}
@@ -220,6 +230,19 @@ func TestNullColumnsOfAPackedRowAreUnpacked(t *testing.T) {
 	row := packedRow{First: "old"}
 	require.NoError(t, s.QueryPreparedRow(t.Context(), db.Pool, &row, text+" desc"))
 	require.Equal(t, packedRow{First: "c", Second: "c"}, row)
+
+	conn, err := db.Pool.Acquire(t.Context())
+	require.NoError(t, err)
+	defer conn.Release()
+	_, err = conn.Exec(t.Context(), "update samples set second = 'panic' where second = 'b'")
+	require.NoError(t, err)
+	const seconds = "select second from samples order by second"
+	row = packedRow{First: "a"}
+	require.Panics(t, func() { _ = s.QueryPreparedRow(t.Context(), conn, &row, seconds+" desc") })
+	_, err = conn.Exec(t.Context(), "update samples set second = 'd' where second = 'panic'")
+	require.NoError(t, err)
+	require.NoError(t, s.QueryPreparedRows(t.Context(), conn, &rows, seconds+" desc"))
+	require.Equal(t, []packedRow{{First: "d", Second: "d"}, {First: "c", Second: "c"}}, rows, "nothing stays of a row that could not be read")
 }
 
 // pointerRow embeds a pointer, to which rows that are copied would all refer.
