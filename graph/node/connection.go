@@ -17,11 +17,11 @@ type Connection[N any] struct {
 	nodes      []N
 	hasMore    bool
 	hasEarlier bool
-	page       page
+	page       cursorPage
 }
 
-// page is a store.Page of any records.
-type page interface {
+// cursorPage is a store.Page of any records.
+type cursorPage interface {
 	CursorAt(record int) (string, error)
 	Total(ctx context.Context) (n int, more bool, err error)
 }
@@ -31,7 +31,7 @@ type Edge[N any] struct {
 	Node N
 
 	at   int
-	page page
+	page cursorPage
 }
 
 //nolint:revive // each field has a trailing comment
@@ -160,7 +160,7 @@ func (c *Connection[N]) TotalCountExceeded(ctx context.Context) (bool, error) {
 
 // PageInfo returns the position of the page.
 func (c *Connection[N]) PageInfo() *PageInfo {
-	return &PageInfo{HasNextPage: c.hasMore, HasPreviousPage: c.hasEarlier, nodes: len(c.nodes), page: c.page}
+	return &PageInfo{HasNextPage: c.hasMore, HasPreviousPage: c.hasEarlier, count: len(c.nodes), page: c.page}
 }
 
 // PageInfo is the position of a page in its list.
@@ -168,18 +168,18 @@ type PageInfo struct {
 	HasNextPage     bool
 	HasPreviousPage bool
 
-	nodes int
-	page  page
+	count int // of nodes
+	page  cursorPage
 }
 
 // StartCursor returns the position of the first node, nil without one.
 func (p *PageInfo) StartCursor() (*string, error) { return p.cursorAt(0) }
 
 // EndCursor returns the position of the last node, nil without one.
-func (p *PageInfo) EndCursor() (*string, error) { return p.cursorAt(p.nodes - 1) }
+func (p *PageInfo) EndCursor() (*string, error) { return p.cursorAt(p.count - 1) }
 
 func (p *PageInfo) cursorAt(node int) (*string, error) {
-	if p.nodes == 0 {
+	if p.count == 0 {
 		return nil, nil
 	}
 	cursor, err := p.page.CursorAt(node)
