@@ -85,7 +85,7 @@ func (s *Service) openFeedPage(ctx context.Context, actor actor.Actor, f *Filter
 		if err != nil {
 			return p, store.InvalidCursor().WithCause(err)
 		}
-		p.Filter = f.cursorFilter(current)
+		p.List = f.cursorFilter(current)
 		return p, generations.checkSequence(generation, after)
 	}
 }

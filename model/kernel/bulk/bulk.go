@@ -1,6 +1,7 @@
 // Package bulk writes any number of rows of one type in one statement. Each column is one
 // array argument, so that the text of the statement does not depend on the number of
-// rows: it is built once, and Postgres parses and plans it once per connection.
+// rows: it is built once, and Postgres parses and plans it once per connection. A statement
+// for one row has the columns themselves as its arguments.
 //
 // The statements and the arguments follow from the columns of the row type, which bun
 // reads from the struct. The package uses neither a connection nor a clock.

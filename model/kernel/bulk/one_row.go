@@ -22,8 +22,8 @@ func UpdateOneStatement(table *schema.Table, fields []*schema.Field) string {
 	return fmt.Sprintf("update %s set %s where id = $1 and partner = $2 and version = $3", table.SQLName, set)
 }
 
-// Argument returns the value of a row's column in the form that the driver takes.
-func Argument(field *schema.Field, row reflect.Value) any {
+// RowArgument returns the value of a row's column in the form that the driver takes.
+func RowArgument(field *schema.Field, row reflect.Value) any {
 	if field.NullZero && field.HasZeroValue(row) {
 		return nil
 	}

@@ -87,17 +87,17 @@ func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, a
 	}
 	var p PageSpec
 	var err error
-	ids := make([]uuid.UUID, len(parents)) // uuid.Nil, which has no rows, for an invalid id
+	ids := make([]uuid.UUID, len(parents)) // uuid.Nil for an invalid id
 	for i, parent := range parents {
 		ids[i], _ = b.Parent.ParseID(parent)
 		if i > 0 && in.Cursor == "" { // the request is as valid as it was for the first
 			continue
 		}
-		if p, err = s.ParsePage(actor, in, b.cursorFilter(parent), b.Order); err != nil {
+		if p, err = s.ParsePage(actor, in, b.listOf(parent), b.Order); err != nil {
 			return nil, err
 		}
 	}
-	keys := sortIDs(slices.Clone(ids))
+	keys := sortIDs(slices.DeleteFunc(slices.Clone(ids), func(id uuid.UUID) bool { return id == uuid.Nil }))
 	rows, err := b.loadRows(ctx, s, actor, keys, p)
 	if err != nil {
 		return nil, TranslateError(fmt.Errorf("read %s of %ss: %w", b.Plural, b.Parent.Name, err))
@@ -105,7 +105,7 @@ func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, a
 	counts := b.countOnDemand(s, actor, keys)
 	pages := make(map[string]*Page[Record], len(parents))
 	for i, parent := range parents {
-		p.Filter = b.cursorFilter(parent)
+		p.List = b.listOf(parent)
 		p.Count = func(ctx context.Context) (int, error) {
 			of, err := counts(ctx)
 			return of[ids[i]], err
@@ -117,7 +117,7 @@ func (b *ChildCollection[Row, Record]) GetPages(ctx context.Context, s *Store, a
 	return pages, nil
 }
 
-func (b *ChildCollection[Row, Record]) cursorFilter(parent string) string {
+func (b *ChildCollection[Row, Record]) listOf(parent string) string {
 	return b.CursorName + "/" + parent
 }
 

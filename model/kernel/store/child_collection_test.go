@@ -99,15 +99,15 @@ func TestPagesOfSeveralParentsEqualThoseOfEach(t *testing.T) {
 	s, db := openNotes(t)
 	folders, _ := fillFolders(t, s, db)
 	unknown, malformed := store.ResourceClaim.FormatID(store.NewID()), "clm_x"
-	asked := append(slices.Clone(folders), unknown, malformed, folders[0])
+	asked := append(slices.Clone(folders), unknown, malformed, folders[0], folders[1])
 	for _, caller := range []actor.Actor{modeltest.Operator(), modeltest.Partner("acme"), modeltest.Partner("globex")} {
-		pages, err := newFolderNotes().GetPages(t.Context(), s, caller, asked, store.PageRequest{Limit: 4})
+		pages, err := newFolderNotes().GetPages(t.Context(), s, caller, asked, store.PageRequest{Limit: 6})
 		require.NoError(t, err)
 		require.Len(t, pages, 5)
 		for i, folder := range folders {
 			total, _, err := pages[folder].Total(t.Context())
 			require.NoError(t, err)
-			one, err := newFolderNotes().GetPage(t.Context(), s, caller, folder, store.PageRequest{Limit: 4})
+			one, err := newFolderNotes().GetPage(t.Context(), s, caller, folder, store.PageRequest{Limit: 6})
 			if owned := (i == 2) == (caller.Partner == "globex"); caller.Kind == actor.KindPartner && !owned {
 				require.Equal(t, apperr.CodeNotFound, apperr.CodeOf(err))
 				require.Empty(t, pages[folder].Data)

@@ -77,27 +77,27 @@ func (p *Page[T]) Total(ctx context.Context) (n int, more bool, err error) {
 	return min(n, MaxTotal), n > MaxTotal, TranslateError(err)
 }
 
-// PageSpec is a validated PageRequest: after is the key of the last row of the previous
+// PageSpec is a validated PageRequest: After is the key of the last row of the previous
 // page. A cursor is bound to the caller, the list with its filter, and the order.
 type PageSpec struct {
-	keys      seal.Keys
-	caller    string // idempotencyOwner of the caller
-	Filter    string // identifies the list and its filter
-	Limit     int
-	After     string
-	Order     SortOrder // the requested order, or the list's own
-	named     Order     // the requested order if it is not the list's own
-	resumed   bool      // the request has a cursor
-	Last      bool
-	Selection *Selection
-	Count     func(context.Context) (int, error) // counts the whole list, up to MaxTotal+1
+	keys       seal.Keys
+	caller     string // idempotencyOwner of the caller
+	List       string // identifies the list and its filter
+	Limit      int
+	After      string
+	Order      SortOrder // the requested order, or the list's own
+	boundOrder Order     // the requested order if it is not the list's own
+	resumed    bool      // the request has a cursor
+	Last       bool
+	Selection  *Selection
+	Count      func(context.Context) (int, error) // counts the whole list, up to MaxTotal+1
 }
 
 // scope returns the text that a cursor is bound to.
 func (p PageSpec) scope() []byte {
-	scope := p.caller + "/" + p.Filter
-	if p.named != "" {
-		scope += "," + string(p.named)
+	scope := p.caller + "/" + p.List
+	if p.boundOrder != "" {
+		scope += "," + string(p.boundOrder)
 	}
 	return []byte(scope)
 }
@@ -107,10 +107,10 @@ func (p PageSpec) seal(key string) (string, error) { return p.keys.SealCursor([]
 
 // ParsePage validates a request for a list in its own order and opens its cursor. It
 // rejects a cursor of another list, another filter, another order or another partner.
-func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string, own SortOrder) (PageSpec, error) {
-	p := PageSpec{keys: s.cursorKeys, caller: idempotencyOwner(actor), Filter: filter, Limit: cmp.Or(in.Limit, DefaultPageSize), Order: cmp.Or(sortOrders[in.Order], own), resumed: in.Cursor != "", Last: in.Last, Selection: in.Selection}
+func (s *Store) ParsePage(actor actor.Actor, in PageRequest, list string, own SortOrder) (PageSpec, error) {
+	p := PageSpec{keys: s.cursorKeys, caller: idempotencyOwner(actor), List: list, Limit: cmp.Or(in.Limit, DefaultPageSize), Order: cmp.Or(sortOrders[in.Order], own), resumed: in.Cursor != "", Last: in.Last, Selection: in.Selection}
 	if p.Order != own {
-		p.named = in.Order
+		p.boundOrder = in.Order
 	}
 	if p.Limit < 1 || p.Limit > MaxPageSize {
 		return p, apperr.InvalidParameter("limit", fmt.Sprintf("Use a whole number from 1 to %d.", MaxPageSize))
@@ -121,7 +121,7 @@ func (s *Store) ParsePage(actor actor.Actor, in PageRequest, filter string, own 
 	after, err := s.cursorKeys.OpenCursor(in.Cursor, p.scope())
 	if err != nil && in.Order != "" { // earlier releases bound a cursor to the list's own order too
 		earlier := p
-		earlier.named = in.Order
+		earlier.boundOrder = in.Order
 		after, err = s.cursorKeys.OpenCursor(in.Cursor, earlier.scope())
 	}
 	if err != nil {

@@ -110,7 +110,7 @@ func (tx *Tx) QueueInsertEncoded(row any, members map[string]jsontext.Value) {
 		if written, ok := members[field.Name]; ok && field.UserSQLType == "json" {
 			args[i] = []byte(written)
 		} else {
-			args[i] = bulk.Argument(field, value)
+			args[i] = bulk.RowArgument(field, value)
 		}
 	}
 	tx.Batch.Queue(text, args...)
@@ -134,7 +134,7 @@ func (tx *Tx) UpdateRow(ctx context.Context, row interface{ head() *RowHeader },
 	value := reflect.ValueOf(row).Elem()
 	args := []any{row.head().ID, row.head().Partner, was}
 	for _, field := range fields {
-		args = append(args, bulk.Argument(field, value))
+		args = append(args, bulk.RowArgument(field, value))
 	}
 	for _, state := range from {
 		args = append(args, state)
