@@ -40,27 +40,19 @@ func GoColumnAliases(db *bun.DB, row any) schema.QueryAppender {
 }
 
 // embeddedPlan scans an array of the values of Constructor into a slice of rows. The
-// driver plans each value of a record as it meets it; here a column is planned once. Rows are
-// copied from one struct, as by Scanner.
+// driver plans each value of a record as it meets it; here a column is planned once.
 type embeddedPlan struct {
-	types   *pgtype.Map
-	fields  []*schema.Field
-	buffer  reflect.Value     // as in Scanner
-	targets []any             // the fields of buffer
-	plans   []pgtype.ScanPlan // nil for a field that had no value yet
+	rowBuffer
+
+	types  *pgtype.Map
+	fields []*schema.Field
+	plans  []pgtype.ScanPlan // nil for a field that had no value yet
 }
 
 func newEmbeddedPlan(db *bun.DB, types *pgtype.Map, row reflect.Type) (*embeddedPlan, error) {
 	fields := db.Table(row).Fields
-	p := &embeddedPlan{types: types, fields: fields, buffer: reflect.New(row).Elem(), plans: make([]pgtype.ScanPlan, len(fields))}
-	for _, field := range fields {
-		target, err := scanTarget(field, p.buffer)
-		if err != nil {
-			return nil, err
-		}
-		p.targets = append(p.targets, target)
-	}
-	return p, nil
+	buffer, err := newRowBuffer(row, fields)
+	return &embeddedPlan{rowBuffer: buffer, types: types, fields: fields, plans: make([]pgtype.ScanPlan, len(fields))}, err
 }
 
 // The binary form of an array: a header of five integers, then the length of each element

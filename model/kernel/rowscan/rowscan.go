@@ -9,7 +9,6 @@ import (
 	"reflect"
 	"slices"
 
-	"github.com/go-json-experiment/json/jsontext"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/jackc/pgx/v5/pgtype"
@@ -18,14 +17,12 @@ import (
 )
 
 // Scanner scans rows into structs of one type by column name. Field lookup and scan
-// plans are computed once per statement and connection. Each row is scanned into the same
-// struct and copied from it: to look up the fields of another struct by reflection costs as much
-// as to decode their values.
+// plans are computed once per statement and connection.
 type Scanner struct {
+	rowBuffer
+
 	columns []pgconn.FieldDescription
-	buffer  reflect.Value // each row is decoded here; zero between rows
-	targets []any         // the fields of buffer, one per column
-	packed  Packed        // buffer as Packed; nil if it is not
+	packed  Packed // the buffer as Packed; nil if it is not
 	plans   []pgtype.ScanPlan
 }
 
@@ -55,31 +52,25 @@ func For(db *bun.DB, rows pgx.Rows, text string, row reflect.Type) (*Scanner, er
 	if found := known[name]; found != nil && slices.Equal(found.columns, columns) {
 		return found, nil
 	}
-	made := newScanner(row, columns)
-	table := db.Table(row)
-	for _, column := range columns {
-		field := table.LookupField(column.Name)
-		if field == nil {
+	table, fields := db.Table(row), make([]*schema.Field, len(columns))
+	for i, column := range columns {
+		if fields[i] = table.LookupField(column.Name); fields[i] == nil {
 			return nil, fmt.Errorf("%s has no column %s", table.TypeName, column.Name)
 		}
-		target, err := scanTarget(field, made.buffer)
-		if err != nil {
+	}
+	buffer, err := newRowBuffer(row, fields)
+	if err != nil {
+		return nil, err
+	}
+	made := &Scanner{rowBuffer: buffer, columns: slices.Clone(columns), plans: make([]pgtype.ScanPlan, len(columns))}
+	made.packed, _ = made.buffer.Addr().Interface().(Packed)
+	for i, column := range columns {
+		if made.plans[i], err = planScan(db, rows.Conn().TypeMap(), column, fields[i], buffer.targets[i]); err != nil {
 			return nil, err
 		}
-		plan, err := planScan(db, rows.Conn().TypeMap(), column, field, target)
-		if err != nil {
-			return nil, err
-		}
-		made.targets, made.plans = append(made.targets, target), append(made.plans, plan)
 	}
 	known[name] = made
 	return made, nil
-}
-
-func newScanner(row reflect.Type, columns []pgconn.FieldDescription) *Scanner {
-	pointer := reflect.New(row)
-	packed, _ := pointer.Interface().(Packed)
-	return &Scanner{columns: slices.Clone(columns), buffer: pointer.Elem(), packed: packed}
 }
 
 func planScan(db *bun.DB, types *pgtype.Map, column pgconn.FieldDescription, field *schema.Field, target any) (pgtype.ScanPlan, error) {
@@ -152,19 +143,4 @@ func (c *Scanner) scanValues(values [][]byte) error {
 type Packed interface {
 	// Unpack fills the fields of these columns after a row was read.
 	Unpack() error
-}
-
-// scanTarget returns where a column is scanned to, in a row that can be used again. Raw JSON columns
-// are not parsed.
-func scanTarget(field *schema.Field, row reflect.Value) (any, error) {
-	for at, outer := field.Index, row.Type(); len(at) > 1; at = at[1:] {
-		if outer = outer.Field(at[0]).Type; outer.Kind() == reflect.Pointer {
-			return nil, fmt.Errorf("%s embeds %s, a pointer: rows would share it", row.Type(), outer)
-		}
-	}
-	into := field.Value(row).Addr().Interface()
-	if text, raw := into.(*jsontext.Value); raw {
-		return (*[]byte)(text), nil
-	}
-	return into, nil
 }
