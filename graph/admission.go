@@ -23,7 +23,7 @@ type admission struct {
 	schema        *ast.Schema
 	documents     *documentStore
 	introspection bool
-	validated     *lruCache[validatedDocument]
+	validated     *lruCache[*admittedDocument]
 }
 
 // maxDocumentBytes limits the text of the cached validated documents, in bytes. Their
@@ -78,6 +78,7 @@ func (c gatedExecutor) CreateOperationContext(ctx context.Context, params *graph
 	}
 	operation, refusals := c.GraphExecutor.CreateOperationContext(context.WithValue(ctx, documentKey{}, document), params)
 	operation.Stats.SetExtension(costExtension, costInfo{cost, c.admission.guard.Limit()})
+	operation.Stats.SetExtension(selectionExtension, document.selection)
 	operation.DisableIntrospection = !c.admission.introspection
 	if len(refusals) == 0 && !selectsOneField(operation) {
 		return operation, gqlerror.List{gqlerror.Wrap(apperr.Fail(apperr.CodeValidationFailed, "A subscription selects exactly one field."))}
@@ -95,18 +96,20 @@ func selectsOneField(operation *graphql.OperationContext) bool {
 // admit finds the document of a request and checks its limits, its cost with these
 // variables and, unless it was validated before, its validity. The document is nil when
 // it has no cost.
-func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqlerror.List) {
+func (a *admission) admit(params *graphql.RawParams) (*admittedDocument, int, gqlerror.List) {
 	text, err := a.documents.findText(params)
 	if err != nil {
 		return nil, 0, gqlerror.List{toGraphQLError(err)}
 	}
 	params.Query = text
-	kept, valid := a.validated.get(text)
-	document := kept.Document
+	document, valid := a.validated.get(text)
 	if !valid {
-		if document, err = a.guard.Read(text); err != nil {
+		read, err := a.guard.Read(text)
+		if err != nil {
 			return nil, 0, gqlerror.List{toGraphQLError(err)}
 		}
+		selection := sync.OnceValue(func() *store.Selection { return node.SelectionOf(a.schema, read.QueryDocument) })
+		document = &admittedDocument{read, selection}
 	}
 	cost, err := document.Cost(params.OperationName, params.Variables)
 	if err == nil && !a.introspection && document.Introspects() {
@@ -119,28 +122,27 @@ func (a *admission) admit(params *graphql.RawParams) (*guard.Document, int, gqle
 		if refusals := document.Validate(a.introspection); len(refusals) > 0 {
 			return document, cost, refusals
 		}
-		selection := sync.OnceValue(func() *store.Selection { return node.SelectionOf(a.schema, document.QueryDocument) })
-		a.validated.add(text, validatedDocument{document, selection}, len(text))
+		a.validated.add(text, document, len(text))
 	}
 	a.documents.rememberPersisted(params)
 	return document, cost, nil
 }
 
-// validatedDocument is a document that is valid, and what it selects.
-type validatedDocument struct {
+// admittedDocument is a document and what it selects, which is known once it is valid.
+type admittedDocument struct {
 	*guard.Document
 
 	selection func() *store.Selection
 }
 
+// selectionExtension names the selection of the document among the statistics of an operation.
+// Unlike the cost, it is not shown.
+const selectionExtension = "selection"
+
 // withSelection is middleware of operations that adds what their documents select.
-func (a *admission) withSelection(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
-	operation := graphql.GetOperationContext(ctx)
-	kept, found := a.validated.get(operation.RawQuery)
-	if !found { // others have displaced it
-		return next(node.WithSelection(ctx, node.SelectionOf(a.schema, operation.Doc)))
-	}
-	return next(node.WithSelection(ctx, kept.selection()))
+func withSelection(ctx context.Context, next graphql.OperationHandler) graphql.ResponseHandler {
+	selection := graphql.GetOperationContext(ctx).Stats.GetExtension(selectionExtension).(func() *store.Selection) //nolint:forcetypeassert // admission sets it
+	return next(node.WithSelection(ctx, selection()))
 }
 
 type documentKey struct{}
@@ -151,7 +153,7 @@ type documentCache struct{}
 
 // Get returns the document of the operation.
 func (documentCache) Get(ctx context.Context, _ string) (*ast.QueryDocument, bool) {
-	document, found := ctx.Value(documentKey{}).(*guard.Document)
+	document, found := ctx.Value(documentKey{}).(*admittedDocument)
 	if !found {
 		return nil, false
 	}

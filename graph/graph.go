@@ -64,7 +64,7 @@ func New(config Config) (*Handler, error) {
 	schema := generated.NewExecutableSchema(generated.Config{Schema: loadSchema(), Resolvers: &resolver{}})
 	admission := &admission{
 		guard: guard.New(schema.Schema(), config.Limits), schema: schema.Schema(), documents: newDocumentStore(config.TrustedDocuments),
-		introspection: !config.HideSchema, validated: newLRUCache[validatedDocument](maxDocumentBytes),
+		introspection: !config.HideSchema, validated: newLRUCache[*admittedDocument](maxDocumentBytes),
 	}
 	if err := admission.checkTrusted(); err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func New(config Config) (*Handler, error) {
 	server.Use(costExtensionWriter{})
 	server.AroundOperations(limitOperation)
 	server.AroundOperations(scalar.CollectErrors)
-	server.AroundOperations(admission.withSelection)
+	server.AroundOperations(withSelection)
 	server.AroundRootFields(limitRootFields)
 	server.AroundFields(chargeField)
 	server.AroundFields(collectArgumentErrors)
