@@ -3,8 +3,6 @@ package payouts
 import (
 	"context"
 	"fmt"
-	"maps"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -97,9 +95,11 @@ func (a *approvalFacts) load(ctx context.Context, keys []uuid.UUID) error {
 	if a.sentMethods, err = store.LoadRowsByID[PayoutMethodRow](ctx, a.db, sent); err != nil {
 		return fmt.Errorf("read payout methods: %w", err)
 	}
-	if a.methods, err = LoadUsableMethods(ctx, a.db, slices.Collect(maps.Values(a.policies))); err != nil {
-		return err
+	var usable []*PayoutMethodRow
+	if err := selectUsableMethods(a.db, &usable).Where("pm.policy_id in (?)", bun.List(policies)).Scan(ctx); err != nil {
+		return fmt.Errorf("read payout methods: %w", err)
 	}
+	a.methods = groupMethods(usable)
 	return a.loadReturns(ctx, claimIDs)
 }
 

@@ -8,6 +8,7 @@ import (
 	"github.com/uptrace/bun"
 
 	"parapet/model/claims"
+	"parapet/model/kernel/store"
 	"parapet/model/underwriting"
 )
 
@@ -40,19 +41,28 @@ func SelectMethod(methods []*PayoutMethodRow, claim uuid.UUID) *PayoutMethodRow 
 // methods whose account number was erased, because no payout can use them. The rows lack the
 // columns that no decision about a payout reads, because a large event reads a row for each
 // policy: do not save them, show them as records or open their account numbers.
-func LoadUsableMethods(ctx context.Context, db bun.IDB, policies []*underwriting.PolicyRow) (map[uuid.UUID][]*PayoutMethodRow, error) {
+func LoadUsableMethods(ctx context.Context, tx *store.Tx, policies []*underwriting.PolicyRow) (map[uuid.UUID][]*PayoutMethodRow, error) {
 	var rows []*PayoutMethodRow
-	err := db.NewSelect().Model(&rows).ExcludeColumn("sealed", "version", "updated_at", "partner_reference", "metadata", "verification_method", "verification_code", "next_check_at").
-		Where("pm.policy_id in (?)", bun.List(underwriting.PolicyIDs(policies))).
-		Where("pm.status in (?, ?)", MethodPending, MethodVerified).Where("length(pm.sealed) > 0").OrderExpr("pm.id").Scan(ctx)
-	if err != nil {
+	// A list of ids in the text would be parsed and planned id by id.
+	read := selectUsableMethods(tx, &rows).Where("pm.policy_id = any ($1)")
+	if err := tx.ScanRows(ctx, read, &rows, underwriting.PolicyIDs(policies)); err != nil {
 		return nil, fmt.Errorf("read payout methods: %w", err)
 	}
+	return groupMethods(rows), nil
+}
+
+func selectUsableMethods(db bun.IDB, rows *[]*PayoutMethodRow) *bun.SelectQuery {
+	return db.NewSelect().Model(rows).ExcludeColumn("sealed", "version", "updated_at", "partner_reference", "metadata", "verification_method", "verification_code", "next_check_at").
+		Where("pm.status in (?, ?)", MethodPending, MethodVerified).Where("length(pm.sealed) > 0").OrderExpr("pm.id")
+}
+
+// groupMethods returns methods by policy.
+func groupMethods(rows []*PayoutMethodRow) map[uuid.UUID][]*PayoutMethodRow {
 	methods := make(map[uuid.UUID][]*PayoutMethodRow)
 	for _, row := range rows {
 		methods[row.PolicyID] = append(methods[row.PolicyID], row)
 	}
-	return methods, nil
+	return methods
 }
 
 // selectMethodOnceVerified returns the method that a claim would be paid to if all

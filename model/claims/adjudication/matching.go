@@ -68,8 +68,24 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 	}
 	if written > inlineSlices {
 		enqueueSliceWorkers(tx, written)
+		if err := queueReadings(tx, occurrences); err != nil {
+			return 0, err
+		}
 	}
 	return written, matching.Complete(ctx, tx, ids)
+}
+
+// queueReadings stores the readings to which the determinations of slices will refer. The
+// first slices are decided at the same time: each would wait until the first to store the
+// reading ends.
+func queueReadings(tx *store.Tx, occurrences []occurrence.LoadedOccurrence) error {
+	for _, of := range occurrences {
+		if _, err := of.Row.Reading(of.Facts); err != nil {
+			return err
+		}
+		of.Row.QueueReading(tx)
+	}
+	return nil
 }
 
 // excludeSlicedPolicies removes the policies of earlier slices of the same version from

@@ -61,8 +61,18 @@ func TestLargeEventIsDecidedInDisjointSlicesByManyWorkers(t *testing.T) {
 	}
 	require.Len(t, seen, policies)
 	require.Zero(t, done, "a job that fails after this is repeated, and would write slices of what is decided")
+	stored := readingsOf(t, b)
+	require.Len(t, stored, 1, "slices that begin at the same time would wait for the one that stores it")
 	decideConcurrently(t, b, 4)
 	requireOneClaimEach(t, b, policies)
+	require.Equal(t, stored, readingsOf(t, b), "the determinations refer to it")
+}
+
+// readingsOf returns the digests of all readings.
+func readingsOf(t *testing.T, b *modeltest.Bundle) (digests []string) {
+	t.Helper()
+	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select array_agg(digest order by digest) from occurrence_readings").Scan(&digests))
+	return digests
 }
 
 func TestLargestLimitsOfEachCurrencyAreDecidedFirstOnRequest(t *testing.T) {
