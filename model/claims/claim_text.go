@@ -2,6 +2,7 @@ package claims
 
 import (
 	"fmt"
+	"strconv"
 	"time"
 
 	"parapet/model/hazard/occurrence"
@@ -12,7 +13,7 @@ import (
 
 // ObservedSentence says what the source reported, for the timeline of a claim.
 func ObservedSentence(p *underwriting.PolicyRow, facts trigger.Occurrence, d trigger.Determination) string {
-	what := fmt.Sprintf("%s reported %s", facts.Source, facts.SourceEventID)
+	what := facts.Source + " reported " + facts.SourceEventID
 	if facts.Source == occurrence.WhatIfSource {
 		what = "The supposed event"
 	}
@@ -23,12 +24,12 @@ func ObservedSentence(p *underwriting.PolicyRow, facts trigger.Occurrence, d tri
 		what += ": " + p.Cover.Trigger.IndexPhrase(*public.Index)
 	}
 	if d.DistanceKM != nil {
-		what += fmt.Sprintf(", %.2f km from the insured place's centre", *d.DistanceKM)
+		what += ", " + strconv.FormatFloat(*d.DistanceKM, 'f', 2, 64) + " km from the insured place's centre"
 	}
 	if d.Reason == trigger.EvidenceNeeded {
 		return what + fmt.Sprintf(" so far (%s).", missingDays(facts))
 	}
-	return what + fmt.Sprintf(" (%s values).", facts.Stage)
+	return what + " (" + string(facts.Stage) + " values)."
 }
 
 // OpenedSentence explains why a claim was opened.
@@ -85,7 +86,7 @@ func WaitingSentence(missing []string, until time.Time) string {
 func DecisionSentence(p *underwriting.PolicyRow, row *ClaimRow, facts trigger.Occurrence) string {
 	switch row.Status {
 	case ClaimApproved:
-		return fmt.Sprintf("The claim was approved: %s is owed.", money.New(*row.Amount, row.Currency))
+		return "The claim was approved: " + money.New(*row.Amount, row.Currency).String() + " is owed."
 	case ClaimDeferred:
 		if row.ReasonCodes[0] == string(ReasonEvidenceNeeded) && facts.AtStation != nil && facts.AtStation.Missing() > 0 {
 			return "The claim waits: " + missingDays(facts) + "."

@@ -1,7 +1,6 @@
 package money
 
 import (
-	"fmt"
 	"math"
 	"math/big"
 	"strings"
@@ -86,5 +85,5 @@ func (m Money) String() string {
 	if fraction != "" {
 		fraction = "." + fraction
 	}
-	return fmt.Sprintf("%s%s%s %s", sign, grouped.String(), fraction, m.Currency)
+	return sign + grouped.String() + fraction + " " + m.Currency
 }

@@ -1,7 +1,6 @@
 package payouts
 
 import (
-	"fmt"
 	"slices"
 	"time"
 
@@ -28,7 +27,7 @@ func StartPayout(tx *store.Tx, p *underwriting.PolicyRow, claim *claims.ClaimRow
 		row.NextAttemptAt = &check.releaseAt
 		EnqueueRelease(tx, row)
 	}
-	err = RecordPayoutEvent(tx, claim, row, ledger.Transfer{}, event.PayoutCreated, fmt.Sprintf("A payout of %s was created for the claim.", row.ToMoney()))
+	err = RecordPayoutEvent(tx, claim, row, ledger.Transfer{}, event.PayoutCreated, "A payout of "+row.ToMoney().String()+" was created for the claim.")
 	if err != nil || reason == "" {
 		return err
 	}

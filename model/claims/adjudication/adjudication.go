@@ -88,8 +88,13 @@ func adjudicatePolicies(ctx context.Context, tx *store.Tx, occ *occurrence.Occur
 	return adj.decideAll(ctx)
 }
 
+// eventsPerClaim is how many events a claim has that is approved at once: opened, approved,
+// the policy's, and the payout's.
+const eventsPerClaim = 4
+
 // decideAll decides every policy and saves the outcome.
 func (adj *adjudication) decideAll(ctx context.Context) error {
+	adj.ReserveEvents(eventsPerClaim * len(adj.policies))
 	for _, p := range adj.policies {
 		d := adj.evaluateTrigger(p)
 		done, err := adj.applyRetraction(ctx, p, d)

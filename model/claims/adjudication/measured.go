@@ -158,6 +158,10 @@ func (adj *adjudication) outcome(p *underwriting.PolicyRow, d trigger.Determinat
 		return nil
 	}
 	o := measurement.Select(*p.Cover.Measurement, []measurement.Reading{adj.onlyReading(p, d)}, adj.Clock)
+	if adj.outcomes == nil {
+		adj.outcomes = make(map[uuid.UUID]measurement.Outcome, len(adj.policies))
+	}
+	adj.outcomes[p.ID] = o // d is the only determination of p in an adjudication
 	return &o
 }
 

@@ -66,8 +66,8 @@ func (tx *Tx) AppendEventData(kind event.Type, subject *RowHeader, object Resour
 	return event.ID, nil
 }
 
-// ReserveEvents makes room for events, so that a large transaction copies none.
-func (tx *Tx) ReserveEvents(n int) { tx.events = make([]EventRow, 0, n) }
+// ReserveEvents makes room for n more events, so that a large transaction copies none.
+func (tx *Tx) ReserveEvents(n int) { tx.events = slices.Grow(tx.events, n) }
 
 // saveEvents queues the insert of all events and of their places in the order of
 // numbering, which is the order in which they were recorded.
