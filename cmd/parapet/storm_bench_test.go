@@ -54,11 +54,13 @@ func BenchmarkStorm(b *testing.B) {
 	if !decided {
 		return
 	}
-	slices.Sort(decide)
 	b.Run("Pay", func(b *testing.B) {
-		b.Run("Delivered", func(b *testing.B) { server.openStorm(b, modeltest.BookName).pay(b, decide[len(decide)/2]) })
+		var paid time.Duration
+		b.Run("Delivered", func(b *testing.B) {
+			paid = server.openStorm(b, modeltest.BookName).pay(b, median(decide))
+		})
 		for range stormRounds {
-			b.Run("Quotes", func(b *testing.B) { server.openStorm(b, modeltest.BookName).quoteDuringStorm(b) })
+			b.Run("Quotes", func(b *testing.B) { server.openStorm(b, modeltest.BookName).quoteDuringStorm(b, paid) })
 		}
 	})
 }
@@ -66,6 +68,14 @@ func BenchmarkStorm(b *testing.B) {
 // stormRounds is odd, so that the median is the result of one round. The speed of a shared
 // machine differs by a fifth between two halves of a round, so three rounds are too few.
 const stormRounds = 5
+
+// median returns the middle one of rounds; zero if none was run.
+func median(rounds []time.Duration) time.Duration {
+	if len(rounds) == 0 {
+		return 0
+	}
+	return slices.Sorted(slices.Values(rounds))[len(rounds)/2]
+}
 
 // compareSizes decides equally many hits in a small and a large book.
 func compareSizes(b *testing.B, small, large *storm) {
@@ -99,15 +109,16 @@ func compareDecisions(b *testing.B, server *stormServer, s *storm) time.Duration
 	return ours.Elapsed
 }
 
-// pay runs a storm to its end. decide is how long decisions alone took.
-func (s *storm) pay(b *testing.B, decide time.Duration) {
+// pay runs a storm to its end, and returns when all payouts were released. decide is how
+// long decisions alone took; zero if they were not run.
+func (s *storm) pay(b *testing.B, decide time.Duration) (released time.Duration) {
 	received := s.receiveReleases(b, *stormHits)
 	used := meter.Start(b, s.DB.Pool, s.process.pid())
 	began := s.observe(b, 2)
 	s.waitUntilDecided(b, 2)
 	decided := time.Since(began)
 	s.waitUntilPaid(b)
-	released := time.Since(began)
+	released = time.Since(began)
 	s.wait(b, "deliveries", func() (bool, int) { return received.done(), received.count() })
 	delivered := time.Since(began)
 	usage := used.Stop()
@@ -122,18 +133,22 @@ func (s *storm) pay(b *testing.B, decide time.Duration) {
 	b.ReportMetric(decided.Seconds(), "decided-s")
 	b.ReportMetric(released.Seconds(), "released-s")
 	b.ReportMetric(delivered.Seconds(), "delivered-s")
-	b.ReportMetric(decide.Seconds(), "decide-s")
-	b.ReportMetric(delivered.Seconds()/decide.Seconds(), "of-decide")
+	if decide > 0 {
+		b.ReportMetric(decide.Seconds(), "decide-s")
+		b.ReportMetric(delivered.Seconds()/decide.Seconds(), "of-decide")
+	}
 	b.ReportMetric(peak, "peak-MiB")
 	usage.Report(b, "", *stormHits, "hit")
 	if *stormRest > 0 {
 		<-time.After(*stormRest)
 		b.ReportMetric(meter.Memory(s.process.pid()), "rest-MiB")
 	}
+	return released
 }
 
-// quoteDuringStorm asks for quotes before and during a storm.
-func (s *storm) quoteDuringStorm(b *testing.B) {
+// quoteDuringStorm asks for quotes before and during a storm. undisturbed is how long a
+// storm without quotes takes until all payouts are released; zero if none was run.
+func (s *storm) quoteDuringStorm(b *testing.B, undisturbed time.Duration) {
 	s.tidyUp(b)
 	callers := startQuoteCallers(b, s)
 	callers.takeNext(b, s, firstQuotes)
@@ -142,6 +157,7 @@ func (s *storm) quoteDuringStorm(b *testing.B) {
 	s.waitUntilDecided(b, 3)
 	decided := time.Since(began)
 	s.waitUntilPaid(b)
+	paid := time.Since(began)
 	busy := callers.stop(b)
 	s.requirePayouts(b, 3, *stormHits)
 	s.requireReleased(b)
@@ -156,4 +172,9 @@ func (s *storm) quoteDuringStorm(b *testing.B) {
 		b.ReportMetric(percentile(latencies, 99), name+"p99-ms")
 	}
 	b.ReportMetric(percentile(busy, 99)/percentile(quiet, 99), "of-quiet")
+	if undisturbed > 0 {
+		b.ReportMetric(paid.Seconds(), "paid-s")
+		b.ReportMetric(undisturbed.Seconds(), "undisturbed-s")
+		b.ReportMetric(paid.Seconds()/undisturbed.Seconds(), "times-as-long")
+	}
 }
