@@ -3,7 +3,7 @@
 // A large event occupies every processor of its machine and of a small database server:
 // on two cores, POST /quotes took a second at the 99th percentile during an event of
 // 20,000 claims. One piece of bulk work at a time, with a rest after it, leaves processors
-// and the disk to requests, and the event takes up to three times as long.
+// and the disk to requests, and the event takes up to twice as long.
 // BenchmarkStorm/Pay/Quotes of make bench/storm measures both.
 package pacing
 
@@ -33,7 +33,7 @@ const defaultMaxWait = 10 * time.Second
 // restShare is the part of a piece's time for which its turn rests afterwards, up to maxRest:
 // the disk and the processors are free for requests meanwhile.
 const (
-	restShare = 0.5
+	restShare = 0.25
 	maxRest   = time.Second
 )
 
