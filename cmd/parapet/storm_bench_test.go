@@ -4,7 +4,6 @@ package main
 
 import (
 	"flag"
-	"slices"
 	"testing"
 	"time"
 
@@ -38,7 +37,7 @@ func BenchmarkStorm(b *testing.B) {
 		b.Skip("there is no book of storms: make bench/storm")
 	}
 	server := openStormServer(b)
-	var decide []time.Duration
+	var decide []float64 // seconds, by round
 	decided := b.Run("Decide", func(b *testing.B) {
 		for range stormRounds {
 			b.Run("Sizes", func(b *testing.B) {
@@ -47,7 +46,7 @@ func BenchmarkStorm(b *testing.B) {
 		}
 		for range stormRounds {
 			b.Run("Staged", func(b *testing.B) {
-				decide = append(decide, compareDecisions(b, server, server.openHeldStorm(b, modeltest.BookName)))
+				decide = append(decide, compareDecisions(b, server, server.openHeldStorm(b, modeltest.BookName)).Seconds())
 			})
 		}
 	})
@@ -57,7 +56,7 @@ func BenchmarkStorm(b *testing.B) {
 	b.Run("Pay", func(b *testing.B) {
 		var paid time.Duration
 		b.Run("Delivered", func(b *testing.B) {
-			paid = server.openStorm(b, modeltest.BookName).pay(b, median(decide))
+			paid = server.openStorm(b, modeltest.BookName).pay(b, decide)
 		})
 		for range stormRounds {
 			b.Run("Quotes", func(b *testing.B) { server.openStorm(b, modeltest.BookName).quoteDuringStorm(b, paid) })
@@ -68,14 +67,6 @@ func BenchmarkStorm(b *testing.B) {
 // stormRounds is odd, so that the median is the result of one round. The speed of a shared
 // machine differs by a fifth between two halves of a round, so three rounds are too few.
 const stormRounds = 5
-
-// median returns the middle one of rounds; zero if none was run.
-func median(rounds []time.Duration) time.Duration {
-	if len(rounds) == 0 {
-		return 0
-	}
-	return slices.Sorted(slices.Values(rounds))[len(rounds)/2]
-}
 
 // compareSizes decides equally many hits in a small and a large book.
 func compareSizes(b *testing.B, small, large *storm) {
@@ -110,8 +101,8 @@ func compareDecisions(b *testing.B, server *stormServer, s *storm) time.Duration
 }
 
 // pay runs a storm to its end, and returns when all payouts were released. decide is how
-// long decisions alone took; zero if they were not run.
-func (s *storm) pay(b *testing.B, decide time.Duration) (released time.Duration) {
+// many seconds decisions alone took in each round; empty if none was run.
+func (s *storm) pay(b *testing.B, decide []float64) (released time.Duration) {
 	received := s.receiveReleases(b, *stormHits)
 	used := meter.Start(b, s.DB.Pool, s.process.pid())
 	began := s.observe(b, 2)
@@ -133,9 +124,10 @@ func (s *storm) pay(b *testing.B, decide time.Duration) (released time.Duration)
 	b.ReportMetric(decided.Seconds(), "decided-s")
 	b.ReportMetric(released.Seconds(), "released-s")
 	b.ReportMetric(delivered.Seconds(), "delivered-s")
-	if decide > 0 {
-		b.ReportMetric(decide.Seconds(), "decide-s")
-		b.ReportMetric(delivered.Seconds()/decide.Seconds(), "of-decide")
+	if len(decide) > 0 {
+		alone := meter.Median(decide)
+		b.ReportMetric(alone, "decide-s")
+		b.ReportMetric(delivered.Seconds()/alone, "of-decide")
 	}
 	b.ReportMetric(peak, "peak-MiB")
 	usage.Report(b, "", *stormHits, "hit")

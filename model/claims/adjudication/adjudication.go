@@ -33,9 +33,9 @@ type adjudication struct {
 	decidedClaimID uuid.UUID     // the claim that an operator decides; zero otherwise
 
 	// For policies that several sources decide; see measured.go.
-	reported *occurrence.OccurrenceRow   // the occurrence of the shown source
-	events   []*occurrence.OccurrenceRow // the occurrences of all sources
-	outcomes map[uuid.UUID]measurement.Outcome
+	reported *occurrence.OccurrenceRow             // the occurrence of the shown source
+	events   []*occurrence.OccurrenceRow           // the occurrences of all sources
+	outcomes map[uuid.UUID]measurement.Outcome     // by policy, also of one source once outcome has computed it
 	results  map[uuid.UUID]*wire.MeasurementResult // by policy: the same for its determination
 	anyMet   map[uuid.UUID]bool                    // by policy: a named source's report meets the trigger
 	lost     map[uuid.UUID]*occurrence.OccurrenceRow
