@@ -16,6 +16,7 @@ import (
 	"parapet/model/internal/rules"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/store"
 	"parapet/model/payouts"
 	"parapet/model/underwriting"
@@ -95,7 +96,8 @@ const eventsPerClaim = 4
 // decideAll decides every policy and saves the outcome.
 func (adj *adjudication) decideAll(ctx context.Context) error {
 	adj.ReserveEvents(eventsPerClaim * len(adj.policies))
-	for _, p := range adj.policies {
+	for i, p := range adj.policies {
+		pacing.YieldEvery(16, i)
 		d := adj.evaluateTrigger(p)
 		done, err := adj.applyRetraction(ctx, p, d)
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"parapet/model/claims/watches"
 	"parapet/model/hazard/occurrence"
 	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/store"
 	"parapet/model/underwriting"
 )
@@ -39,7 +40,8 @@ func findDecidable(ctx context.Context, tx *store.Tx, row *occurrence.Occurrence
 	}
 	var hits, paid []uuid.UUID // paid: by several sources
 	covers, reached := make(coversByPolicy, len(policies)), make(watches.Counts)
-	for _, p := range policies {
+	for i, p := range policies {
+		pacing.YieldEvery(64, i)
 		covers[p.ID] = p.Cover
 		d := trigger.EvaluateReport(p.Cover, p.CoverPeriod(), p.PayableFrom, facts)
 		changed := p.Owed != nil && (row.FactsWithRetracted != nil || (facts.Grows() || p.Cover.Measurement != nil) && d.Amount > *p.Owed)

@@ -14,6 +14,7 @@ import (
 	"github.com/uptrace/bun/schema"
 
 	"parapet/model/dbconn"
+	"parapet/model/kernel/pacing"
 )
 
 // MinCopiedRows is from how many rows CopyRows costs less than InsertStatement: Postgres
@@ -98,6 +99,7 @@ func (r *copyReader) nextRow() (_ []byte, err error) {
 	if r.next == r.rows.Len() {
 		return []byte(copyTrailer), nil
 	}
+	pacing.YieldEvery(128, r.next)
 	row := r.rows.Index(r.next).Elem()
 	out := binary.BigEndian.AppendUint16(r.row[:0], uint16(len(r.columns))) //nolint:gosec // a table has at most 1,600 columns
 	for i := range r.columns {

@@ -5,6 +5,8 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/uptrace/bun"
+
+	"parapet/model/kernel/pacing"
 )
 
 // One reads the first row of a statement and closes rows; pgx.ErrNoRows if there is none.
@@ -37,6 +39,7 @@ func All(db *bun.DB, rows pgx.Rows, text string, into any) (err error) {
 	all.SetLen(0) // its capacity may be the expected number of rows
 	var reader *Scanner
 	for n := 0; rows.Next(); n++ {
+		pacing.YieldEvery(64, n+1)
 		all.Grow(1)
 		all.SetLen(n + 1)
 		row := all.Index(n)

@@ -12,6 +12,7 @@ import (
 	"parapet/model/claims"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/event"
+	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/payouts"
@@ -104,6 +105,7 @@ func prepareOrders(ctx context.Context, tx *store.Tx, rail payouts.RailIdentity,
 	}
 	orders = make([]*Release, len(slice))
 	for i, out := range slice {
+		pacing.YieldEvery(32, i)
 		row, method := out.Row, rc.methods[*out.Row.PayoutMethodID]
 		barred := payouts.HasSuspectLine(tx, row, rc.suspectLines)
 		switch reason := rc.blocker(out.Claim, row, method); {

@@ -10,6 +10,7 @@ import (
 
 	"parapet/model/claims"
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/store"
 	"parapet/model/ledger"
 	"parapet/model/payouts"
@@ -105,7 +106,8 @@ func (s *Service) EndReleaseGroup(ctx context.Context, rail string, orders []*Re
 		reserveRows(tx, len(slice))
 		changed = nil
 		applied, replies := make([]*Release, 0, len(orders)), make([]payouts.RailAnswer, 0, len(orders))
-		for _, out := range slice {
+		for n, out := range slice {
+			pacing.YieldEvery(32, n)
 			i := places[out.Row.ID]
 			order, answer := orders[i], answers[i]
 			if answer.Outcome.MovedMoney() && out.Row.Version != order.version {

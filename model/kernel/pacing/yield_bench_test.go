@@ -1,0 +1,101 @@
+//go:build unix
+
+package pacing_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"io"
+	"os/exec"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"parapet/model/kernel/pacing"
+)
+
+// BenchmarkYield measures how late an answer of another process is read while a goroutine
+// computes for some ten milliseconds after each answer that it waited for, with YieldEvery
+// and without. An idle processor does not help without it.
+func BenchmarkYield(b *testing.B) {
+	var with, without []time.Duration
+	for b.Loop() {
+		with = append(with, delays(b, 20)...)
+		without = append(without, delays(b, 0)...)
+	}
+	b.ReportMetric(0, "ns/op") // the sum of both has no meaning
+	yielded, kept := percentile95(with), percentile95(without)
+	b.ReportMetric(yielded, "p95-ms")
+	b.ReportMetric(kept, "without-p95-ms")
+	b.ReportMetric(yielded/kept, "of-without")
+}
+
+// delays returns how late answers are read. Meanwhile a goroutine computes, and yields after
+// every n blocks, of which each takes some 50 µs; never if n is zero.
+func delays(b *testing.B, n int) (late []time.Duration) {
+	b.Helper()
+	ask, end := startEcho(b)
+	defer end()
+	askForWork, endWork := startEcho(b)
+	defer endWork()
+	ended, stopped := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(stopped)
+		block := make([]byte, 64<<10)
+		for {
+			select {
+			case <-ended:
+				return
+			default:
+				askForWork()
+			}
+			for i := range 200 {
+				if n > 0 {
+					pacing.YieldEvery(n, i)
+				}
+				sha256.Sum256(block)
+			}
+		}
+	}()
+	for range 500 {
+		due := time.Now().Add(time.Millisecond)
+		<-time.After(time.Until(due))
+		ask()
+		late = append(late, time.Since(due))
+	}
+	close(ended)
+	<-stopped
+	return late
+}
+
+func percentile95(late []time.Duration) float64 {
+	slices.Sort(late)
+	return float64(late[len(late)*95/100].Microseconds()) / 1000
+}
+
+// startEcho starts a process that repeats its input.
+func startEcho(b *testing.B) (ask, end func()) {
+	b.Helper()
+	echo := exec.CommandContext(context.WithoutCancel(b.Context()), "cat")
+	in, err := echo.StdinPipe()
+	require.NoError(b, err)
+	out, err := echo.StdoutPipe()
+	require.NoError(b, err)
+	require.NoError(b, echo.Start())
+	text := []byte{'?'}
+	ask = func() {
+		_, err := in.Write(text)
+		if err == nil {
+			_, err = io.ReadFull(out, text)
+		}
+		if err != nil {
+			panic(err) // the process ended
+		}
+	}
+	return ask, func() {
+		require.NoError(b, in.Close())
+		require.NoError(b, echo.Wait())
+	}
+}
