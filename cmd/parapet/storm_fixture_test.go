@@ -154,9 +154,10 @@ func (s *storm) waitUntilDecided(b *testing.B, city int) {
 	b.Helper()
 	name := modeltest.StormCities[city].Name
 	s.wait(b, "decisions", func() (bool, int) {
-		slices := "select count(*) from matching_slices ms join occurrences o on o.id = ms.occurrence_id where o.source_event_id = $1 and ms.done_at is "
-		open, decided := s.count(b, slices+"null", name), s.count(b, slices+"not null", name)
-		complete := s.count(b, "select count(*) from matchings ma join occurrences o on o.id = ma.occurrence_id where o.source_event_id = $1 and ma.candidates > 0 and ma.completed_at is not null", name)
+		var open, decided, complete int
+		require.NoError(b, s.DB.Pool.QueryRow(b.Context(), `select count(*) filter (where ms.done_at is null), count(*) filter (where ms.done_at is not null),
+				(select count(*) from matchings ma where ma.occurrence_id = o.id and ma.candidates > 0 and ma.completed_at is not null)
+			from occurrences o left join matching_slices ms on ms.occurrence_id = o.id where o.source_event_id = $1 group by o.id`, name).Scan(&open, &decided, &complete))
 		return open == 0 && complete > 0, decided
 	})
 }
@@ -185,10 +186,10 @@ func (s *storm) requireReleased(b *testing.B) {
 }
 
 // These constants govern how the progress of a storm is read: at most every stormInterval,
-// in a twentieth of the time, and without progress for at most stormStall.
+// in a fiftieth of the time, and without progress for at most stormStall.
 const (
 	stormInterval = 100 * time.Millisecond
-	stormIdle     = 20
+	stormIdle     = 50
 	stormStall    = 2 * time.Minute
 )
 
