@@ -113,8 +113,8 @@ func (s *benchSide) reportMetrics(b *testing.B, prefix string) {
 		latencies = append(latencies, l.latencies...)
 	}
 	b.ReportMetric(meter.Median(speeds), prefix+"req/s")
-	b.ReportMetric(percentile(latencies, 50), prefix+"p50-ms")
-	b.ReportMetric(percentile(latencies, 99), prefix+"p99-ms")
+	b.ReportMetric(meter.Percentile(latencies, 50), prefix+"p50-ms")
+	b.ReportMetric(meter.Percentile(latencies, 99), prefix+"p99-ms")
 	b.ReportMetric(meter.Median(mallocs), prefix+"allocs/req")
 	total.Report(b, prefix, requests, "req")
 }

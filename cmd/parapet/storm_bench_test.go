@@ -160,10 +160,10 @@ func (s *storm) quoteDuringStorm(b *testing.B, undisturbed time.Duration) {
 	b.ReportMetric(0, "ns/op")
 	b.ReportMetric(decided.Seconds(), "decided-s")
 	for name, latencies := range map[string][]time.Duration{"": busy, "quiet-": quiet} {
-		b.ReportMetric(percentile(latencies, 50), name+"p50-ms")
-		b.ReportMetric(percentile(latencies, 99), name+"p99-ms")
+		b.ReportMetric(meter.Percentile(latencies, 50), name+"p50-ms")
+		b.ReportMetric(meter.Percentile(latencies, 99), name+"p99-ms")
 	}
-	b.ReportMetric(percentile(busy, 99)/percentile(quiet, 99), "of-quiet")
+	b.ReportMetric(meter.Percentile(busy, 99)/meter.Percentile(quiet, 99), "of-quiet")
 	b.ReportMetric(paid.Seconds(), "paid-s")
 	if undisturbed > 0 {
 		b.ReportMetric(undisturbed.Seconds(), "undisturbed-s")

@@ -3,7 +3,6 @@
 package main
 
 import (
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -99,10 +98,4 @@ func (l *quoteLoad) stop(b *testing.B) []time.Duration {
 		b.Fatal(l.failed)
 	}
 	return l.take()
-}
-
-// percentile returns a percentile in milliseconds.
-func percentile(latencies []time.Duration, percent int) float64 {
-	slices.Sort(latencies)
-	return float64(latencies[len(latencies)*percent/100].Microseconds()) / 1000
 }

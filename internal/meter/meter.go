@@ -82,5 +82,11 @@ func Median(values []float64) float64 {
 	return slices.Sorted(slices.Values(values))[len(values)/2]
 }
 
+// Percentile returns a percentile in milliseconds: the value below which percent of a hundred
+// lie.
+func Percentile(times []time.Duration, percent int) float64 {
+	return float64(slices.Sorted(slices.Values(times))[len(times)*percent/100].Microseconds()) / 1000
+}
+
 // PerSecond returns how many of n operations were done in a second.
 func (u Usage) PerSecond(n int) float64 { return float64(n) / u.Elapsed.Seconds() }

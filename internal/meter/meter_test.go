@@ -63,3 +63,12 @@ func TestMedianIsTheMiddleValueInOrder(t *testing.T) {
 	require.InDelta(t, 5, meter.Median([]float64{5, 1, 9, 2}), 0)
 	require.Equal(t, []float64{5, 1, 9, 2, 3}, values, "they stay as they are")
 }
+
+func TestPercentileIsInMilliseconds(t *testing.T) {
+	t.Parallel()
+	times := []time.Duration{4 * time.Millisecond, time.Millisecond, 2500 * time.Microsecond, 3 * time.Millisecond}
+	require.InDelta(t, 2.5, meter.Percentile(times, 25), 0)
+	require.InDelta(t, 3, meter.Percentile(times, 50), 0)
+	require.InDelta(t, 4, meter.Percentile(times, 99), 0)
+	require.Equal(t, 4*time.Millisecond, times[0], "they stay as they are")
+}

@@ -3,7 +3,7 @@ package pacing
 import "runtime"
 
 // YieldEvery lets other goroutines run when i, which counts the items of a long computation,
-// is a multiple of n: about a millisecond of work.
+// is a multiple of n. Callers choose n so that n items take about a millisecond.
 //
 // The Go runtime polls the network when a goroutine waits. The goroutine that a response of
 // Postgres wakes runs on the thread that polled, and no other thread polls until it

@@ -7,12 +7,12 @@ import (
 	"crypto/sha256"
 	"io"
 	"os/exec"
-	"slices"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/require"
 
+	"parapet/internal/meter"
 	"parapet/model/kernel/pacing"
 )
 
@@ -26,7 +26,7 @@ func BenchmarkYield(b *testing.B) {
 		without = append(without, delays(b, 0)...)
 	}
 	b.ReportMetric(0, "ns/op") // the sum of both has no meaning
-	yielded, kept := percentile95(with), percentile95(without)
+	yielded, kept := meter.Percentile(with, 95), meter.Percentile(without, 95)
 	b.ReportMetric(yielded, "p95-ms")
 	b.ReportMetric(kept, "without-p95-ms")
 	b.ReportMetric(yielded/kept, "of-without")
@@ -60,19 +60,14 @@ func delays(b *testing.B, n int) (late []time.Duration) {
 		}
 	}()
 	for range 500 {
-		due := time.Now().Add(time.Millisecond)
-		<-time.After(time.Until(due))
+		began := time.Now()
+		<-time.After(time.Millisecond)
 		ask()
-		late = append(late, time.Since(due))
+		late = append(late, time.Since(began)-time.Millisecond)
 	}
 	close(ended)
 	<-stopped
 	return late
-}
-
-func percentile95(late []time.Duration) float64 {
-	slices.Sort(late)
-	return float64(late[len(late)*95/100].Microseconds()) / 1000
 }
 
 // startEcho starts a process that repeats its input.
