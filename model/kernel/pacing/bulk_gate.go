@@ -33,7 +33,7 @@ const defaultMaxWait = 10 * time.Second
 // restShare is the part of a piece's time for which its turn rests afterwards, up to maxRest:
 // the disk and the processors are free for requests meanwhile.
 const (
-	restShare = 0.25
+	restShare = 0.4
 	maxRest   = time.Second
 )
 

@@ -112,7 +112,7 @@ func TestCancelledBulkWorkDoesNotBegin(t *testing.T) {
 
 func TestTurnsRestAfterBulkWork(t *testing.T) {
 	t.Parallel()
-	for took, rest := range map[time.Duration]time.Duration{100 * time.Millisecond: 25 * time.Millisecond, 2 * time.Second: 500 * time.Millisecond, time.Minute: time.Second} {
+	for took, rest := range map[time.Duration]time.Duration{100 * time.Millisecond: 40 * time.Millisecond, 2 * time.Second: 800 * time.Millisecond, time.Minute: time.Second} {
 		synctest.Test(t, func(t *testing.T) {
 			gate := &pacing.BulkGate{}
 			takeTurn := func() (leave func()) {
