@@ -11,7 +11,6 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime/debug"
-	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -191,10 +190,9 @@ func (a *benchClient) requestsPerSecond() float64 { return a.spent.PerSecond(len
 
 func (a *benchClient) reportMetrics(b *testing.B, prefix string) {
 	b.Helper()
-	slices.Sort(a.took)
 	b.ReportMetric(a.requestsPerSecond(), prefix+"queries/s")
 	for _, percent := range []int{50, 99} {
-		b.ReportMetric(float64(a.took[len(a.took)*percent/100].Microseconds())/1000, fmt.Sprintf("%sp%d-ms", prefix, percent))
+		b.ReportMetric(meter.Percentile(a.took, percent), fmt.Sprintf("%sp%d-ms", prefix, percent))
 	}
 	a.spent.Report(b, prefix, len(a.took), "query") // PostGraphile's own processor time is in neither
 }
