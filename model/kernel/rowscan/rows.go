@@ -39,7 +39,7 @@ func All(db *bun.DB, rows pgx.Rows, text string, into any) (err error) {
 	all.SetLen(0) // its capacity may be the expected number of rows
 	var reader *Scanner
 	for n := 0; rows.Next(); n++ {
-		pacing.YieldEvery(64, n+1) // never for a few rows
+		pacing.YieldEvery(64, n)
 		all.Grow(1)
 		all.SetLen(n + 1)
 		row := all.Index(n)
