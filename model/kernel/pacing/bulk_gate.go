@@ -3,7 +3,7 @@
 // A large event occupies every processor of its machine and of a small database server:
 // on two cores, POST /quotes took a second at the 99th percentile during an event of
 // 20,000 claims. One piece of bulk work at a time, with a rest after it, leaves processors
-// and the disk to requests, and the event takes about twice as long.
+// and the disk to requests, and the event takes up to twice as long until it is paid.
 // BenchmarkStorm/Pay/Quotes of make bench/storm measures both.
 package pacing
 
