@@ -71,10 +71,11 @@ func BenchmarkStorm(b *testing.B) {
 // machine differs by a fifth between two halves of a round, so three rounds are too few.
 const stormRounds = 5
 
-// sizesRounds are more, because each half of one takes a few seconds only.
+// sizesRounds is odd too, and larger, because each half of a round takes a few seconds only.
 const sizesRounds = 9
 
-// compareSizes decides equally many hits in a small and a large book.
+// compareSizes decides equally many hits in a small and a large book. largeFirst says with
+// which it begins.
 func compareSizes(b *testing.B, small, large *storm, largeFirst bool) {
 	hits := *stormHits / 10
 	order := []*storm{small, large}
