@@ -39,7 +39,7 @@ type DecideSlices struct {
 // Kind is the job's stable name.
 func (DecideSlices) Kind() string { return "decide_slices" }
 
-// sliceWorkers is how many DecideSlices jobs may run at the same time.
+// sliceWorkers is how many DecideSlices jobs may run at the same time in all processes.
 const sliceWorkers = 4
 
 // enqueueSliceWorkers enqueues DecideSlices jobs for a number of due slices.
