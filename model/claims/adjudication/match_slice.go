@@ -39,12 +39,14 @@ type DecideSlices struct {
 // Kind is the job's stable name.
 func (DecideSlices) Kind() string { return "decide_slices" }
 
-// sliceWorkers is how many DecideSlices jobs may run at the same time in all processes.
-const sliceWorkers = 4
+// maxSliceJobs is how many DecideSlices jobs may be unfinished, and so how many slices all
+// processes decide at the same time: enough for 32 processes, which work three jobs each.
+const maxSliceJobs = 96
 
-// enqueueSliceWorkers enqueues DecideSlices jobs for a number of due slices.
-func enqueueSliceWorkers(tx *store.Tx, due int) {
-	for i := range min(due, sliceWorkers) {
+// enqueueSliceJobs enqueues a DecideSlices job for each of a number of due slices. The queue
+// ignores those that it holds already.
+func enqueueSliceJobs(tx *store.Tx, due int) {
+	for i := range min(due, maxSliceJobs) {
 		tx.EnqueueJob(DecideSlices{Worker: i})
 	}
 }
@@ -54,15 +56,15 @@ func enqueueSliceWorkers(tx *store.Tx, due int) {
 const sliceRetention = 24 * time.Hour
 
 // SweepSlices enqueues jobs for due slices that no worker has locked and for lost passes,
-// deletes old slices that are done, and returns how many it deleted. It enqueues a job for
-// each worker: the queue may still hold jobs of a process that died, which decide nothing.
+// deletes old slices that are done, and returns how many it deleted. It enqueues as many
+// jobs as may run: the queue may still hold those of dead processes, which decide nothing.
 func SweepSlices(ctx context.Context, tx *store.Tx) (int, error) {
 	due, err := lockNextSlice(ctx, tx, nil)
 	if err != nil {
 		return 0, err
 	}
 	if due != nil {
-		enqueueSliceWorkers(tx, sliceWorkers)
+		enqueueSliceJobs(tx, maxSliceJobs)
 	}
 	if err := cmp.Or(matching.EnqueueLostPasses(ctx, tx), matching.Complete(ctx, tx, nil)); err != nil {
 		return 0, err

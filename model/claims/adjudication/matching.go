@@ -67,7 +67,7 @@ func (s *Service) startMatchings(ctx context.Context, tx *store.Tx, occurrences 
 		return 0, err
 	}
 	if written > inlineSlices {
-		enqueueSliceWorkers(tx, written)
+		enqueueSliceJobs(tx, written)
 		if err := queueReadings(tx, occurrences); err != nil {
 			return 0, err
 		}
