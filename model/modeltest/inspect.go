@@ -45,6 +45,14 @@ func (b *Bundle) LastJob() store.Job {
 	return job
 }
 
+// CountJobs returns how many jobs of a kind were enqueued, done or not; of any kind if kind
+// is empty.
+func (b *Bundle) CountJobs(kind string) (n int) {
+	b.t.Helper()
+	require.NoError(b.t, b.DB.Pool.QueryRow(b.ctx, "select count(*) from modeltest_jobs where $1 in ('', kind)", kind).Scan(&n))
+	return n
+}
+
 // Events returns the types of all events, in the order they were written.
 func (b *Bundle) Events() []string {
 	b.t.Helper()

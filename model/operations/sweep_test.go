@@ -106,10 +106,9 @@ func TestDeadlinesAreSweptEveryFewSeconds(t *testing.T) {
 func TestPayoutOfDeadWorkerIsRequeuedAfterLease(t *testing.T) {
 	t.Parallel()
 	b, _ := modeltest.NewReadyPayout(t)
-	asked := func() (n int) {
+	asked := func() int {
 		b.Sweep()
-		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from modeltest_jobs where kind = 'release_payout'").Scan(&n))
-		return n
+		return b.CountJobs("release_payout")
 	}
 	require.Equal(t, 1, asked())
 	b.AdvanceClock(25 * time.Second)

@@ -108,28 +108,24 @@ func TestAccountCheckIsAskedForAgainWithinAMinute(t *testing.T) {
 	b := modeltest.New(t)
 	claim := modeltest.NewApprovedClaim(b)
 	method := b.RecordPayoutMethod(modeltest.IBANMethod(claim.ID))
-	checks := func() (n int) {
-		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from modeltest_jobs where kind = 'verify_payout_method'").Scan(&n))
-		return n
-	}
 	_, err := b.Service.Payouts.BeginVerification(t.Context(), "acme", method.ID) // and then the rail fails
 	require.NoError(t, err)
 	b.Sweep()
-	require.Equal(t, 1, checks(), "the check has its time")
+	require.Equal(t, 1, b.CountJobs("verify_payout_method"), "the check has its time")
 	b.AdvanceClock(50 * time.Second)
 	b.Sweep()
-	require.Equal(t, 2, checks())
+	require.Equal(t, 2, b.CountJobs("verify_payout_method"))
 	b.AdvanceClock(time.Minute)
 	b.Sweep()
-	require.Equal(t, 2, checks(), "jobs do not accumulate while no worker runs")
+	require.Equal(t, 2, b.CountJobs("verify_payout_method"), "jobs do not accumulate while no worker runs")
 	b.AdvanceClock(5 * time.Minute)
 	b.Sweep()
-	require.Equal(t, 3, checks(), "a lost job is asked for again")
+	require.Equal(t, 3, b.CountJobs("verify_payout_method"), "a lost job is asked for again")
 	b.RunJobs()
 	require.Equal(t, "released", modeltest.OnlyPayout(t, b, claim).Status)
 	b.AdvanceClock(time.Hour)
 	b.Sweep()
-	require.Equal(t, 3, checks())
+	require.Equal(t, 3, b.CountJobs("verify_payout_method"))
 }
 
 func TestPayoutIsNotWrittenOverAnotherVersionOrState(t *testing.T) {

@@ -42,7 +42,7 @@ func TestLargeEventIsDecidedInDisjointSlicesByManyWorkers(t *testing.T) {
 	b.CopyPolicies(policies)
 	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Hour), modeltest.Epicentre, "6.9"))
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
-	require.Equal(t, 96, sliceJobsOf(t, b), "one for each slice, up to 96")
+	require.Equal(t, 96, b.CountJobs("decide_slices"), "one for each slice, up to 96")
 	seen := make(map[uuid.UUID]bool)
 	done := 0
 	for i, slice := range slicesOf(t, b) {
@@ -64,13 +64,6 @@ func TestLargeEventIsDecidedInDisjointSlicesByManyWorkers(t *testing.T) {
 	decideConcurrently(t, b, 9)
 	requireOneClaimEach(t, b, policies)
 	require.Equal(t, stored, readingsOf(t, b), "the determinations refer to it")
-}
-
-// sliceJobsOf counts the jobs that decide slices.
-func sliceJobsOf(t *testing.T, b *modeltest.Bundle) (n int) {
-	t.Helper()
-	require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from modeltest_jobs where kind = 'decide_slices'").Scan(&n))
-	return n
 }
 
 // readingsOf returns the digests of all readings.
@@ -102,7 +95,7 @@ func TestLargestLimitsOfEachCurrencyAreDecidedFirstOnRequest(t *testing.T) {
 		decided = append(decided, slice.Policies)
 	}
 	require.Equal(t, [][]uuid.UUID{{policies[1], policies[3]}, {policies[2], policies[4]}, {policies[0]}}, decided, "ids ascend in each")
-	require.Equal(t, 3, sliceJobsOf(t, b))
+	require.Equal(t, 3, b.CountJobs("decide_slices"))
 }
 
 // TestFrequentWritesEnqueueNoJobEach keeps a reason for which jobs are inserted in the
@@ -112,19 +105,15 @@ func TestFrequentWritesEnqueueNoJobEach(t *testing.T) {
 	b := modeltest.New(t)
 	store.Local[payouts.ReleaseSettings](b.Service.Store).Batch = true
 	b.CopyPolicies(20)
-	countJobs := func(kind string) (n int) {
-		require.NoError(t, b.DB.Pool.QueryRow(t.Context(), "select count(*) from modeltest_jobs where $1 in ('', kind)", kind).Scan(&n))
-		return n
-	}
-	before := countJobs("")
+	before := b.CountJobs("")
 	b.QuoteAndBind("quake-circle", nil)
-	require.Equal(t, before, countJobs(""), "a quote and a bind")
+	require.Equal(t, before, b.CountJobs(""), "a quote and a bind")
 	b.AdvanceClock(time.Hour)
 	b.Observe(modeltest.Quake("us1", b.Now().Add(-time.Minute), modeltest.Epicentre, "6.9"))
 	require.NoError(t, b.Service.Adjudication.Evaluate(t.Context(), b.LastJob().(occurrence.EvaluateOccurrences)))
-	require.Equal(t, 1, countJobs("release_batch"))
-	require.Zero(t, countJobs("release_payout"))
-	require.Equal(t, before+2, countJobs(""), "the evaluation and the batch")
+	require.Equal(t, 1, b.CountJobs("release_batch"))
+	require.Zero(t, b.CountJobs("release_payout"))
+	require.Equal(t, before+2, b.CountJobs(""), "the evaluation and the batch")
 }
 
 func TestSmallEventGoesAheadOfLargeOne(t *testing.T) {
