@@ -27,7 +27,7 @@ var purePackages = []string{
 }
 
 // kernelPackages are the packages that every subdomain uses, without the database.
-var kernelPackages = []string{"model/kernel/event", "model/kernel/groupcommit", "model/kernel/apperr", "model/kernel/actor", "model/kernel/seal", "model/kernel/compress", "model/kernel/optional", "model/kernel/pacing"}
+var kernelPackages = []string{"model/kernel/event", "model/kernel/groupcommit", "model/kernel/apperr", "model/kernel/actor", "model/kernel/seal", "model/kernel/compress", "model/kernel/optional", "model/kernel/pacing", "model/kernel/recordid"}
 
 var layers = []layer{
 	{

@@ -18,6 +18,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/partition"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/transition"
 	"parapet/model/payouts"
 	"parapet/model/payouts/reconciliation"
 	"parapet/model/payouts/release"
@@ -191,12 +192,12 @@ func expireQuotesOf(ctx context.Context, tx *store.Tx, selected *bun.SelectQuery
 	if err != nil || len(rows) == 0 {
 		return 0, err
 	}
-	set := store.NewTransitionSet(tx, "quotes", len(rows))
+	set := transition.NewSet(tx, "quotes", len(rows))
 	for _, row := range rows {
 		tx.AdvanceClock(&row.RowHeader)
 	}
 	for _, row := range rows {
-		event, err := store.TransitionInSet(set, &row.RowHeader, quoting.QuoteTransitions, &row.Status, quoting.QuoteExpired)
+		event, err := transition.Change(set, &row.RowHeader, quoting.QuoteTransitions, &row.Status, quoting.QuoteExpired)
 		if err != nil {
 			return 0, err
 		}
@@ -239,12 +240,12 @@ func transitionPolicies(ctx context.Context, tx *store.Tx, rows []*underwriting.
 	if err != nil {
 		return err
 	}
-	set := store.NewTransitionSet(tx, "policies", len(rows))
+	set := transition.NewSet(tx, "policies", len(rows))
 	for _, row := range rows {
 		tx.AdvanceClock(&row.RowHeader)
 	}
 	for _, row := range rows {
-		event, err := store.TransitionInSet(set, &row.RowHeader, underwriting.PolicyTransitions, &row.Status, to)
+		event, err := transition.Change(set, &row.RowHeader, underwriting.PolicyTransitions, &row.Status, to)
 		if err != nil {
 			return err
 		}

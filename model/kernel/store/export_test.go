@@ -12,8 +12,6 @@ func Constraints() []string { return slices.Sorted(maps.Keys(constraintErrors)) 
 
 // These are used by tests of other files.
 var (
-	NewRecordID      = newRecordID
-	LowestIDAt       = lowestIDAt
 	PartnerResources = partnerResources
 	EventSubjects    = eventSubjects
 )

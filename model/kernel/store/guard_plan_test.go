@@ -9,6 +9,7 @@ import (
 	"parapet/model/dbconn"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/transition"
 	"parapet/model/modeltest"
 )
 
@@ -25,8 +26,8 @@ func TestGuardOfStatusUsesNoIndex(t *testing.T) {
 		if _, err := store.ChangeStatus(ctx, tx, &rows[0], noteTransitions, &rows[0].Status, noteDone); err != nil {
 			return err
 		}
-		set := store.NewTransitionSet(tx, "notes", 1)
-		if _, err := store.TransitionInSet(set, &rows[1].RowHeader, noteTransitions, &rows[1].Status, noteDone); err != nil {
+		set := transition.NewSet(tx, "notes", 1)
+		if _, err := transition.Change(set, &rows[1].RowHeader, noteTransitions, &rows[1].Status, noteDone); err != nil {
 			return err
 		}
 		set.QueueUpdate()

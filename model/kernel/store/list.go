@@ -14,6 +14,7 @@ import (
 	"parapet/model/hazard"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
+	"parapet/model/kernel/recordid"
 	"parapet/model/kernel/replica"
 )
 
@@ -166,11 +167,11 @@ func (f Filter) applyFilter(w *WhereClause, policy, keys string) error {
 	}
 	if f.CreatedFrom != nil {
 		w.AddTerm("!.created_at >= ?", *f.CreatedFrom)
-		w.AddTerm("!.id >= ?", lowestIDAt(f.CreatedFrom.Add(-idTimeTolerance)))
+		w.AddTerm("!.id >= ?", recordid.LowestAt(f.CreatedFrom.Add(-idTimeTolerance)))
 	}
 	if f.CreatedTo != nil {
 		w.AddTerm("!.created_at < ?", *f.CreatedTo)
-		w.AddTerm("!.id <= ?", lowestIDAt(f.CreatedTo.Add(idTimeTolerance)))
+		w.AddTerm("!.id <= ?", recordid.LowestAt(f.CreatedTo.Add(idTimeTolerance)))
 	}
 	return nil
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"parapet/model/kernel/actor"
+	"parapet/model/kernel/recordid"
 	"parapet/model/kernel/store"
 	"parapet/model/modeltest"
 )
@@ -26,7 +27,7 @@ func randomNotes(r *rand.Rand, policies, claims []uuid.UUID) []noteRow {
 	for i := range rows {
 		at := firstNoteAt.Add(time.Duration(r.IntN(300)) * time.Minute)
 		row := noteRow{
-			RowHeader: store.RowHeader{ID: store.NewRecordID(at, uint16(i)), Partner: choose(r, "acme", "acme", "globex"), Version: 1, CreatedAt: at, UpdatedAt: at},
+			RowHeader: store.RowHeader{ID: recordid.At(at, uint16(i)), Partner: choose(r, "acme", "acme", "globex"), Version: 1, CreatedAt: at, UpdatedAt: at},
 			Status:    choose(r, noteOpen, noteOpen, noteDone), Product: choose(r, "quake-circle", "rain-excess"),
 			PolicyID: choose(r, nil, &policies[0], &policies[1]), ClaimID: choose(r, nil, &claims[0], &claims[1]),
 		}

@@ -1,10 +1,8 @@
 package store
 
 import (
-	"encoding/binary"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/google/uuid"
 	"go.jetify.com/typeid/base32"
@@ -62,25 +60,6 @@ func FindEventSubject(text string) ResourceType {
 // NewID returns a UUIDv7, so that ids sort by creation. The generator of google/uuid is
 // monotonic within a process; that of the typeid library is not.
 func NewID() uuid.UUID { return uuid.Must(uuid.NewV7()) }
-
-// newRecordID returns the id of the ordinal-th record that a transaction creates at an
-// instant: a UUIDv7 (RFC 9562) whose first 64 bits are the instant to the microsecond.
-// Records sort by id as by created_at, independent of the machine's clock, so a list
-// selects a period by a range of ids.
-func newRecordID(at time.Time, ordinal uint16) uuid.UUID {
-	id := uuid.New()
-	first := lowestIDAt(at)
-	copy(id[:8], first[:8])
-	binary.BigEndian.PutUint16(id[8:], 1<<15|ordinal&(1<<14-1)) // the variant and the ordinal
-	return id
-}
-
-// lowestIDAt returns the lowest id of records created at an instant.
-func lowestIDAt(at time.Time) (id uuid.UUID) {
-	micros := max(0, at.UnixMicro())
-	binary.BigEndian.PutUint64(id[:], uint64(micros/1000)<<16|7<<12|uint64(micros%1000))
-	return id
-}
 
 // FormatID formats a record's public id as TypeID 0.3: prefix, underscore, base32
 // UUIDv7. The library formats, parses and checks every id again, which took a fifth of

@@ -17,6 +17,7 @@ import (
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/groupcommit"
+	"parapet/model/kernel/recordid"
 	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/wal"
 )
@@ -181,7 +182,7 @@ func LaterTime(a, b time.Time) time.Time { return slices.MaxFunc([]time.Time{a, 
 // NewHeader returns the header of a partner's new row: id, version 1, both times.
 func (tx *Tx) NewHeader(partner string) RowHeader {
 	tx.recordCount++
-	return RowHeader{ID: newRecordID(tx.Now, tx.recordCount), Partner: partner, Version: 1, CreatedAt: tx.Now, UpdatedAt: tx.Now}
+	return RowHeader{ID: recordid.At(tx.Now, tx.recordCount), Partner: partner, Version: 1, CreatedAt: tx.Now, UpdatedAt: tx.Now}
 }
 
 // BumpVersion increments a row's version and sets its time in memory; SaveColumns

@@ -14,6 +14,7 @@ import (
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/store"
+	"parapet/model/kernel/transition"
 	"parapet/model/modeltest"
 )
 
@@ -204,9 +205,9 @@ func TestSetOfRowsChangesStatusTogether(t *testing.T) {
 	insertNotes(t, s, rows...)
 	changeAll := func(rows []noteRow, to ...noteStatus) error {
 		return inTx(t, s, func(_ context.Context, tx *store.Tx) error {
-			set := store.NewTransitionSet(tx, "notes", len(rows))
+			set := transition.NewSet(tx, "notes", len(rows))
 			for i := range rows {
-				if _, err := store.TransitionInSet(set, &rows[i].RowHeader, noteTransitions, &rows[i].Status, to[i]); err != nil {
+				if _, err := transition.Change(set, &rows[i].RowHeader, noteTransitions, &rows[i].Status, to[i]); err != nil {
 					return err
 				}
 			}

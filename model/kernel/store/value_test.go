@@ -1,53 +1,20 @@
 package store_test
 
 import (
-	"bytes"
 	"math"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/shopspring/decimal"
 	"github.com/stretchr/testify/require"
-	"pgregory.net/rapid"
 
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/store"
 	"parapet/model/kernel/sums"
 	"parapet/model/money"
 )
-
-// Records sort by id as by created_at, and within a transaction in order of creation.
-func TestRecordIDsSortByTimeAndOrdinal(t *testing.T) {
-	t.Parallel()
-	type created struct {
-		micros  int64
-		ordinal uint16
-	}
-	draw := rapid.Custom(func(t *rapid.T) created {
-		return created{rapid.Int64Range(0, 4e15).Draw(t, "µs"), rapid.Uint16Max(1<<14-1).Draw(t, "ordinal")}
-	})
-	rapid.Check(t, func(t *rapid.T) {
-		a, b := draw.Draw(t, "a"), draw.Draw(t, "b")
-		if rapid.Bool().Draw(t, "same instant") {
-			b.micros = a.micros
-		}
-		idA, idB := store.NewRecordID(time.UnixMicro(a.micros), a.ordinal), store.NewRecordID(time.UnixMicro(b.micros), b.ordinal)
-		require.Equal(t, uuid.Version(7), idA.Version())
-		require.Equal(t, uuid.RFC4122, idA.Variant())
-		if a != b {
-			earlier := a.micros < b.micros || a.micros == b.micros && a.ordinal < b.ordinal
-			require.Equal(t, earlier, bytes.Compare(idA[:], idB[:]) < 0)
-		}
-		lowest := store.LowestIDAt(time.UnixMicro(b.micros))
-		require.Equal(t, a.micros >= b.micros, bytes.Compare(idA[:], lowest[:]) >= 0, "a period of time is a range of ids")
-	})
-	first, second := store.NewRecordID(time.Unix(1, 0), 1), store.NewRecordID(time.Unix(1, 0), 1)
-	require.NotEqual(t, first, second, "of two transactions at one instant")
-	require.Equal(t, store.LowestIDAt(time.Unix(0, 0)), store.LowestIDAt(time.Unix(-1, 0)), "ids begin in 1970")
-}
 
 func TestIDsOfEveryTypeHaveTheirOwnPrefix(t *testing.T) {
 	t.Parallel()
