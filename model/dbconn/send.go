@@ -74,8 +74,11 @@ func send(ctx context.Context, conn *pgx.Conn, statements []*pgx.QueuedQuery) er
 	}
 	for _, statement := range statements {
 		if _, err := conn.Prepare(ctx, statement.SQL, statement.SQL); err != nil {
-			return err
+			return unsentError{err}
 		}
+	}
+	if err := ctx.Err(); err != nil {
+		return unsentError{err}
 	}
 	return conn.SendBatch(ctx, &pgx.Batch{QueuedQueries: statements}).Close()
 }

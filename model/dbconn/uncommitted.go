@@ -6,9 +6,16 @@ import (
 	"github.com/jackc/pgx/v5"
 )
 
-// IsUncommitted reports whether a transaction that failed with an error is certainly not
-// committed: its connection is open and still in the transaction, or the server answered
-// the commit with a rollback. After a lost connection that is not certain.
+// IsUncommitted reports whether a transaction is certainly not committed, given the error of
+// the Send that had its commit: the batch with the commit was not sent, the connection is
+// open and still in the transaction, or the server answered the commit with a rollback.
+// After a lost connection that is not certain, even if the driver calls the error safe to retry: it
+// gives such an error also for an answer that it could not read.
 func IsUncommitted(conn *pgx.Conn, err error) bool {
-	return errors.Is(err, pgx.ErrTxCommitRollback) || !conn.IsClosed() && conn.PgConn().TxStatus() != 'I'
+	return errors.As(err, new(unsentError)) || errors.Is(err, pgx.ErrTxCommitRollback) || !conn.IsClosed() && conn.PgConn().TxStatus() != 'I'
 }
+
+// unsentError is an error before a batch was sent.
+type unsentError struct{ error }
+
+func (e unsentError) Unwrap() error { return e.error }
