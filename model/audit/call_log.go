@@ -44,11 +44,11 @@ type callLog struct {
 // succeeded.
 func (s *Service) RecordCall(caller actor.Actor, at time.Time, operation string, status int, refusal *apperr.Error) {
 	call := Call{
-		ID: store.NewID(), Partner: store.BoundAuditText(caller.Partner, ""), At: at, RequestID: store.BoundAuditText(caller.RequestID, ""),
-		Client: store.BoundAuditText(caller.Client, ""), Operation: store.BoundAuditText(operation, "unnamed"), Status: status,
+		ID: store.NewID(), Partner: actor.BoundAuditText(caller.Partner, ""), At: at, RequestID: actor.BoundAuditText(caller.RequestID, ""),
+		Client: actor.BoundAuditText(caller.Client, ""), Operation: actor.BoundAuditText(operation, "unnamed"), Status: status,
 	}
 	if refusal != nil {
-		call.Code, call.Detail = new(string(refusal.Code)), new(store.BoundAuditText(refusal.Detail, ""))
+		call.Code, call.Detail = new(string(refusal.Code)), new(actor.BoundAuditText(refusal.Detail, ""))
 	}
 	s.calls.mu.Lock()
 	defer s.calls.mu.Unlock()

@@ -32,14 +32,14 @@ type refusalKey struct {
 }
 
 // RecordRefusal notes a refusal for a missing permission; SaveRefusals writes it.
-func (s *Service) RecordRefusal(actor actor.Actor, refusal *apperr.Error) {
+func (s *Service) RecordRefusal(caller actor.Actor, refusal *apperr.Error) {
 	r := &s.refusalCounts
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	doing := store.BoundAuditText(actor.Operation, "unnamed")
-	name, issuer := store.BoundAuditText(actor.SubjectOrName(), ""), store.BoundAuditText(actor.Issuer, "")
-	actor.Client, actor.Partner = store.BoundAuditText(actor.Client, ""), store.BoundAuditText(actor.Partner, "")
-	key := refusalKey{actor.Kind, name, issuer, actor.Client, actor.Partner, doing, string(refusal.Code)}
+	doing := actor.BoundAuditText(caller.Operation, "unnamed")
+	name, issuer := actor.BoundAuditText(caller.SubjectOrName(), ""), actor.BoundAuditText(caller.Issuer, "")
+	caller.Client, caller.Partner = actor.BoundAuditText(caller.Client, ""), actor.BoundAuditText(caller.Partner, "")
+	key := refusalKey{caller.Kind, name, issuer, caller.Client, caller.Partner, doing, string(refusal.Code)}
 	if line := r.lines[key]; line != nil {
 		line.Times++
 		return
@@ -51,10 +51,10 @@ func (s *Service) RecordRefusal(actor actor.Actor, refusal *apperr.Error) {
 	if r.lines == nil {
 		r.lines = make(map[refusalKey]*store.AuditRow)
 	}
-	reason := store.BoundAuditText(refusal.Detail, "")
+	reason := actor.BoundAuditText(refusal.Detail, "")
 	r.lines[key] = &store.AuditRow{
-		Outcome: store.AuditRefused, Operation: doing, ActorKind: actor.Kind, Actor: name, Issuer: optional.NonZero(issuer), Client: actor.Client,
-		Partner: optional.NonZero(actor.Partner), Reason: &reason, Code: new(string(refusal.Code)), RequestID: optional.NonZero(actor.RequestID), Times: 1,
+		Outcome: store.AuditRefused, Operation: doing, ActorKind: caller.Kind, Actor: name, Issuer: optional.NonZero(issuer), Client: caller.Client,
+		Partner: optional.NonZero(caller.Partner), Reason: &reason, Code: new(string(refusal.Code)), RequestID: optional.NonZero(caller.RequestID), Times: 1,
 	}
 }
 

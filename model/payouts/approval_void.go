@@ -8,6 +8,7 @@ import (
 	"github.com/google/uuid"
 
 	"parapet/model/claims"
+	"parapet/model/kernel/actor"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/optional"
 	"parapet/model/kernel/store"
@@ -95,7 +96,7 @@ func recordVoidedApprovals(ctx context.Context, tx *store.Tx, row *claims.Payout
 		return false, nil
 	}
 	tx.QueueInsert(&store.AuditRow{
-		ID: store.NewID(), CreatedAt: tx.Now, Outcome: store.AuditDone, Operation: voidApprovalsOperation, ActorKind: tx.Actor.Kind, Actor: store.BoundAuditText(tx.Actor.SubjectOrName(), "unnamed"),
+		ID: store.NewID(), CreatedAt: tx.Now, Outcome: store.AuditDone, Operation: voidApprovalsOperation, ActorKind: tx.Actor.Kind, Actor: actor.BoundAuditText(tx.Actor.SubjectOrName(), "unnamed"),
 		Issuer: optional.NonZero(tx.Actor.Issuer), Client: tx.Actor.Client, Partner: &row.Partner, Subject: new(store.ResourcePayout.FormatID(row.ID)),
 		Reason:    new("The payout method changed; these approvals no longer count: " + strings.Join(authors, ", ")),
 		RequestID: optional.NonZero(tx.Actor.RequestID), Times: 1,

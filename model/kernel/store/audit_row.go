@@ -1,7 +1,6 @@
 package store
 
 import (
-	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -54,22 +53,10 @@ func (tx *Tx) writeAudit(caller actor.Actor) {
 		return
 	}
 	tx.QueueInsert(&AuditRow{
-		ID: NewID(), CreatedAt: tx.Now, Outcome: AuditDone, Operation: BoundAuditText(caller.Operation, "unnamed"), ActorKind: caller.Kind, Actor: caller.SubjectOrName(),
+		ID: NewID(), CreatedAt: tx.Now, Outcome: AuditDone, Operation: actor.BoundAuditText(caller.Operation, "unnamed"), ActorKind: caller.Kind, Actor: caller.SubjectOrName(),
 		Issuer: optional.NonZero(caller.Issuer), Client: caller.Client, Partner: optional.NonZero(tx.Audit.Partner), Subject: optional.NonZero(tx.Audit.subject), Reason: tx.Audit.Reason,
 		RequestID: optional.NonZero(caller.RequestID), Times: 1,
 	})
-}
-
-// maxAuditText is the maximum length of a caller's text, in bytes.
-const maxAuditText = 255
-
-// BoundAuditText returns a text that Postgres can store, or otherwise when the text is
-// empty.
-func BoundAuditText(text, otherwise string) string {
-	if text == "" {
-		return otherwise
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(text[:min(len(text), maxAuditText)], ""), "\x00", "")
 }
 
 const (

@@ -89,13 +89,3 @@ func TestEmptyValuesAreNull(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, map[string]string{}, store.PartnerFields{}.ToReferences().Metadata)
 }
-
-func TestAuditTextIsStorable(t *testing.T) {
-	t.Parallel()
-	for text, want := range map[string]string{
-		"": "unnamed", "decideClaim": "decideClaim", "a\x00b": "ab", "a\xffb": "ab", strings.Repeat("x", 256): strings.Repeat("x", 255),
-		strings.Repeat("x", 254) + "é": strings.Repeat("x", 254), "\x00": "",
-	} {
-		require.Equal(t, want, store.BoundAuditText(text, "unnamed"), "%q", text)
-	}
-}

@@ -103,7 +103,7 @@ func setAsideLine(ctx context.Context, s *store.Store, fault error) error {
 			return fmt.Errorf("read line: %w", err)
 		}
 		detail := fault.Error()
-		detail = store.BoundAuditText(detail[:min(len(detail), maxFaultText)], "no text")
+		detail = actor.BoundAuditText(detail[:min(len(detail), maxFaultText)], "no text")
 		row := &payouts.ExceptionRow{ID: store.NewID(), CreatedAt: tx.Now, Kind: payouts.ResultUnmatched, Rail: &line.Rail, ReportID: &line.ReportID, Line: &line.Number, Detail: &detail}
 		if id, ok := policyOfKey(line.Key); ok {
 			policy := new(underwriting.PolicyRow)
