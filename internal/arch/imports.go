@@ -36,7 +36,7 @@ var layers = []layer{
 		reason:           "the kernel's values know no database: put what needs it into model/kernel/store",
 	},
 	{
-		dirs: []string{"model/kernel/store", "model/kernel/bulk", "model/kernel/wal", "model/kernel/readcharge", "model/kernel/replica", "model/kernel/rowscan", "model/kernel/dbpool"}, allowedOwn: slices.Concat(kernelPackages, purePackages, []string{"model/dbconn", "model/kernel/bulk", "model/kernel/wal", "model/kernel/readcharge", "model/kernel/replica", "model/kernel/rowscan", "model/kernel/dbpool"}),
+		dirs: []string{"model/kernel/store", "model/kernel/bulk", "model/kernel/wal", "model/kernel/readcharge", "model/kernel/replica", "model/kernel/rowscan", "model/kernel/dbpool", "model/kernel/optimistic"}, allowedOwn: slices.Concat(kernelPackages, purePackages, []string{"model/dbconn", "model/kernel/bulk", "model/kernel/wal", "model/kernel/readcharge", "model/kernel/replica", "model/kernel/rowscan", "model/kernel/dbpool", "model/kernel/optimistic"}),
 		forbiddenImports: slices.Concat(queueLibraries, apiLibraries, oidcLibraries),
 		reason:           "the store knows no subdomain: a subdomain gives it a hook or collects rows in the transaction",
 	},

@@ -19,6 +19,7 @@ var clockReaders = map[string]string{
 	"jobs/release_payout.go":          "the age of an order right before it is sent: a worker that was suspended must not send an old one",
 	"jobs/workers.go":                 "how long a job took, for its line in the log",
 	"model/dbconn":                    "how long a server has not answered, measured where it is waited for",
+	"model/kernel/optimistic":         "how long ago a clock was read, by which a transaction assumes the present one; the database checks it",
 	"model/kernel/pacing":             "how many requests a process answers in a second",
 	"model/kernel/replica":            "the age of what a replica shows, measured by one clock; business time stays with the database",
 	"rest/timeouts.go":                "a connection's deadlines are on the machine's clock",

@@ -16,7 +16,6 @@ import (
 	"parapet/model/hazard/trigger"
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
-	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/store"
 	"parapet/model/money"
 	"parapet/model/partners"
@@ -202,8 +201,8 @@ type quoteView struct {
 }
 
 func (*quoteView) SelectJoined(q *bun.SelectQuery, _ func(string) bool) *bun.SelectQuery {
-	return q.ColumnExpr(store.BusinessNowSQL+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from (select ? from moratoria as mo where "+
-		capacity.ActiveMoratoriumSQL+") as r) end as moratoria", QuotePriced, rowscan.GoColumnAliases(q.DB(), (*capacity.MoratoriumRow)(nil)))
+	return q.ColumnExpr(store.BusinessNowSQL+" as asked_at").ColumnExpr("case when q.status = ? then (select json_agg(r) from ("+
+		capacity.ActiveMoratoriaSQL(q.DB())+") as r) end as moratoria", QuotePriced)
 }
 
 var quotes = &store.Collection[quoteView, wire.Quote]{

@@ -30,13 +30,13 @@ func Constructor(db *bun.DB, row any, reads func(column string) bool) schema.Que
 // GoColumnAliases returns the columns of a row under their Go names, so that a struct can
 // decode the JSON that Postgres makes of the whole row. Building an object member by
 // member costs half as much again.
-func GoColumnAliases(db *bun.DB, row any) schema.QueryAppender {
+func GoColumnAliases(db *bun.DB, row any) string {
 	table := db.Table(reflect.TypeOf(row).Elem())
 	columns := make([]string, len(table.Fields))
 	for i, field := range table.Fields {
 		columns[i] = fmt.Sprintf("%s.%s as %q", table.SQLAlias, field.SQLName, field.GoName)
 	}
-	return bun.SafeQuery(strings.Join(columns, ", "))
+	return strings.Join(columns, ", ")
 }
 
 // embeddedPlan scans an array of the values of Constructor into a slice of rows. The

@@ -3,6 +3,7 @@ package store
 import (
 	"maps"
 	"slices"
+	"time"
 
 	"github.com/google/uuid"
 )
@@ -26,3 +27,6 @@ func (s *Store) RunOneGroupAtOnce() { s.groups.Parallel = 1 }
 
 // WaitingCalls returns the number of calls of InGroupTx that wait.
 func (s *Store) WaitingCalls() int { return s.groups.Waiting() }
+
+// SetMaxClockAge sets how old an assumed clock may be.
+func (s *Store) SetMaxClockAge(age time.Duration) { s.memory.MaxClockAge = age }

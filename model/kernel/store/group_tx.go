@@ -9,6 +9,7 @@ import (
 	"parapet/model/kernel/actor"
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/groupcommit"
+	"parapet/model/kernel/optimistic"
 	"parapet/model/kernel/wal"
 )
 
@@ -16,7 +17,8 @@ import (
 // transaction, with one clock and one commit; each has its own Tx, actor and idempotency
 // key. A call that fails before the commit is left out of it. When the commit fails, and
 // when a call of several flushes or waits, it runs again, alone: a conflict of one caller
-// fails no other. BenchmarkREST/Write measures what this saves.
+// fails no other. Calls whose prelude has only reads that can be assumed take one round
+// trip: see package optimistic. BenchmarkREST/Write measures what this saves.
 func (s *Store) InGroupTx(ctx context.Context, actor actor.Actor, prelude func(*Tx), do func(context.Context, *Tx) error) error {
 	return s.runGrouped(ctx, Tx{Store: s, Actor: actor}, prelude, do)
 }
@@ -38,7 +40,7 @@ func (s *Store) runGrouped(ctx context.Context, prepared Tx, prelude func(*Tx), 
 // LeaveGroup precedes what may wait. Inside a group of several calls it returns an error;
 // returned by do, it lets the call run again, alone.
 func (tx *Tx) LeaveGroup() error {
-	if tx.group != nil {
+	if tx.grouped {
 		return groupcommit.ErrRunAlone
 	}
 	if tx.endTurn != nil {
@@ -60,47 +62,104 @@ type groupedCall struct {
 
 // runGroup sets the result of each call.
 func (s *Store) runGroup(ctx context.Context, calls []*groupedCall, endTurn func()) {
+	binds := slices.ContainsFunc(calls, func(c *groupedCall) bool { return c.prepared.holdsBindLock })
+	if !binds && s.tryOptimistic(ctx, calls) == nil {
+		return
+	}
 	if call := calls[0]; len(calls) == 1 {
 		call.prepared.endTurn = endTurn
 		call.err = s.retryTx(ctx, &call.prepared, call.prelude, call.do)
 		return
 	}
-	if err := s.tryGroup(ctx, calls); err != nil { // before the commit
+	if s.tryGroup(ctx, calls, binds) != nil {
 		for _, call := range calls {
 			call.err = groupcommit.ErrRunAlone
 		}
 	}
 }
 
-func (s *Store) tryGroup(ctx context.Context, calls []*groupedCall) error {
-	shared := &Tx{Store: s, holdsBindLock: slices.ContainsFunc(calls, func(c *groupedCall) bool { return c.prepared.holdsBindLock })}
-	reads := groupcommit.Reads{}
-	join := func(*Tx) {
-		for _, call := range calls {
-			call.join(shared, reads)
+// tryOptimistic runs the calls with what earlier transactions read, and commits those that
+// succeed, in one round trip; the others run again, alone. An error means that nothing is
+// committed. The calls have no connection: one that asks the database panics, and runs
+// again too.
+func (s *Store) tryOptimistic(ctx context.Context, calls []*groupedCall) error {
+	return onConnection(ctx, &Tx{Store: s}, func(ctx context.Context, tx *Tx) error {
+		reads, known := s.memory.Assume()
+		if !known || tx.assume(reads, calls) != nil {
+			return groupcommit.ErrRunAlone
 		}
-	}
-	return onConnection(ctx, shared, join, func(ctx context.Context, tx *Tx) error { return commitCalls(ctx, tx, calls) })
+		var written []*groupedCall
+		for _, call := range calls {
+			if call.err = call.run(tx); call.err == nil {
+				written = append(written, call)
+			} else {
+				call.err = groupcommit.ErrRunAlone // the error may be that of a wrong assumption
+			}
+		}
+		if len(written) == 0 {
+			return nil
+		}
+		err := commitCalls(ctx, tx, written)
+		if err != nil {
+			s.memory.Forget()
+		}
+		return err
+	})
 }
 
-// commitCalls runs the parts of the calls and commits those that succeeded. An error means
-// that nothing is committed and that no call has a result.
-func commitCalls(ctx context.Context, tx *Tx, calls []*groupedCall) error {
-	var written []*groupedCall
+// assume queues the beginning of a transaction that assumes what the calls read. It returns
+// an error when a call needs an answer.
+func (tx *Tx) assume(reads *optimistic.Reads, calls []*groupedCall) (err error) {
+	defer runAgain(&err)
+	tx.Batch.Queue("begin")
+	tx.readClock(reads)
 	for _, call := range calls {
-		switch call.err = call.run(tx); {
-		case tx.PgxConn.IsClosed() || tx.PgxConn.PgConn().TxStatus() != 'T':
-			return groupcommit.ErrRunAlone // a statement of the call failed, and later ones would
-		case call.err == nil:
-			call.err = groupcommit.ErrNotRun // until the commit
-			tx.adopt(call.tx)
-			written = append(written, call)
+		if call.join(tx); len(call.tx.Batch.QueuedQueries) > 0 {
+			return groupcommit.ErrRunAlone
 		}
+	}
+	if !reads.QueueGuards(&tx.Batch) {
+		return groupcommit.ErrRunAlone
+	}
+	return nil
+}
+
+// tryGroup is tryOptimistic by what it reads in a round trip of its own. A call that fails
+// has its error.
+func (s *Store) tryGroup(ctx context.Context, calls []*groupedCall, binds bool) error {
+	return onConnection(ctx, &Tx{Store: s, holdsBindLock: binds}, func(ctx context.Context, tx *Tx) error {
+		join := func(*Tx) {
+			for _, call := range calls {
+				call.join(tx)
+				tx.adopt(call.tx)
+			}
+		}
+		if err := tx.begin(ctx, join); err != nil {
+			return err
+		}
+		var written []*groupedCall
+		for _, call := range calls {
+			switch call.err = call.run(tx); {
+			case tx.PgxConn.IsClosed() || tx.PgxConn.PgConn().TxStatus() != 'T':
+				return groupcommit.ErrRunAlone // a statement of the call failed, and later ones would
+			case call.err == nil:
+				written = append(written, call)
+			}
+		}
+		return commitCalls(ctx, tx, written)
+	})
+}
+
+// commitCalls commits what the calls wrote. An error means that nothing is committed.
+func commitCalls(ctx context.Context, tx *Tx, written []*groupedCall) error {
+	for _, call := range written {
+		tx.adopt(call.tx)
+		call.err = groupcommit.ErrNotRun // until the commit
 	}
 	var position wal.Recorder
 	err := tx.commit(wal.WithRecorder(ctx, &position))
-	if err != nil && dbconn.IsUncommitted(tx.PgxConn, err) {
-		err = groupcommit.ErrRunAlone
+	if err != nil && (!tx.commitSent || dbconn.IsUncommitted(tx.PgxConn, err)) {
+		return groupcommit.ErrRunAlone
 	}
 	for _, call := range written {
 		call.err = err
@@ -109,23 +168,22 @@ func commitCalls(ctx context.Context, tx *Tx, calls []*groupedCall) error {
 	return nil
 }
 
-// join queues what the call reads at the beginning of the shared transaction.
-func (c *groupedCall) join(shared *Tx, reads groupcommit.Reads) {
+// join lets the call take part in a shared transaction. It queues what the call reads at
+// the beginning.
+func (c *groupedCall) join(shared *Tx) {
 	tx := c.prepared
-	tx.group, tx.Conn, tx.Ctx, tx.PgxConn = reads, shared.Conn, dbconn.MarkInTransaction(c.ctx), shared.PgxConn
+	tx.grouped, tx.reads, tx.Ctx = true, shared.reads, dbconn.MarkInTransaction(c.ctx)
+	if !tx.reads.Assumed {
+		tx.Conn, tx.PgxConn = shared.Conn, shared.PgxConn
+	}
 	c.tx = &tx
 	c.check = tx.acquireIdempotencyKey()
 	c.prelude(&tx)
-	shared.adopt(&tx)
 }
 
-// run runs the call's part. A panic runs again in the goroutine of its caller.
+// run runs the call's part.
 func (c *groupedCall) run(shared *Tx) (err error) {
-	defer func() {
-		if recover() != nil {
-			err = groupcommit.ErrRunAlone
-		}
-	}()
+	defer runAgain(&err)
 	c.tx.Clock, c.tx.Now = shared.Clock, LaterTime(c.tx.Now, shared.Clock)
 	caller := c.tx.Actor
 	if err := c.check(); err != nil {
@@ -136,6 +194,14 @@ func (c *groupedCall) run(shared *Tx) (err error) {
 	}
 	c.tx.writeAudit(caller)
 	return c.ctx.Err()
+}
+
+// runAgain is deferred by a part of a call: a panic in it happens again in the goroutine of
+// its caller.
+func runAgain(err *error) {
+	if recover() != nil {
+		*err = groupcommit.ErrRunAlone
+	}
 }
 
 // adopt moves what another Tx has queued and collected to tx.

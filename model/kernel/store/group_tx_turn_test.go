@@ -83,13 +83,13 @@ func TestCallThatWaitsForARowHoldsNoTurn(t *testing.T) {
 		if err := lock(ctx, tx); err != nil {
 			return err
 		}
-		go func() { waited <- g.InGroupTx(t.Context(), actor.System(), func(*store.Tx) {}, lock) }() //nolint:contextcheck // it is not a part of the transaction
+		go func() { waited <- g.InGroupTx(t.Context(), actor.System(), asks, lock) }() //nolint:contextcheck // it is not a part of the transaction
 		require.Eventually(t, func() bool {
 			var waits bool
 			require.NoError(t, g.db.Pool.QueryRow(ctx, "select exists (select from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock')").Scan(&waits))
 			return waits
 		}, 10*time.Second, time.Millisecond)
-		return g.InGroupTx(ctx, actor.System(), func(*store.Tx) {}, g.writes(t))
+		return g.InGroupTx(ctx, actor.System(), asks, g.writes(t))
 	}))
 	require.NoError(t, <-waited)
 	require.Equal(t, 2, runs, "one of each transaction: a call without a group does not run again")

@@ -70,9 +70,15 @@ func (tx *Tx) acquireIdempotencyKey() (check func() error) {
 	}
 	var free, done bool
 	first := IdempotencyRow{Owner: idempotencyOwner(tx.Actor), Operation: key.Operation, Key: key.Key}
-	tx.Batch.Queue("select pg_try_advisory_xact_lock(hashtextextended($1, 0))", "idempotency/"+first.Owner+"/"+key.Operation+"/"+key.Key).
-		QueryRow(func(row pgx.Row) error { return row.Scan(&free) })
-	tx.Batch.Queue(`select request_hash, status, coalesce(resource_id, ''), body, sealed_until from idempotency_keys where owner = $1 and operation = $2 and key = $3`,
+	const lock, stored = "pg_try_advisory_xact_lock(hashtextextended($1, 0))", "from idempotency_keys where owner = $1 and operation = $2 and key = $3"
+	name := "idempotency/" + first.Owner + "/" + key.Operation + "/" + key.Key
+	if tx.reads.Assumed {
+		tx.reads.Guard(lock, name)
+		tx.reads.Guard("not exists (select "+stored+")", first.Owner, key.Operation, key.Key)
+		return func() error { return nil }
+	}
+	tx.Batch.Queue("select "+lock, name).QueryRow(func(row pgx.Row) error { return row.Scan(&free) })
+	tx.Batch.Queue("select request_hash, status, coalesce(resource_id, ''), body, sealed_until "+stored,
 		first.Owner, key.Operation, key.Key).Query(func(rows pgx.Rows) error {
 		for rows.Next() {
 			done = true

@@ -135,7 +135,7 @@ func TestRowsAreDecodedFromTheirGoNames(t *testing.T) {
 	row.Position = 7
 	insertNotes(t, s, row)
 	var text string
-	require.NoError(t, db.Bun.NewRaw("select json_agg(r)::text from (select ? from notes as no) as r", rowscan.GoColumnAliases(db.Bun, new(noteRow))).Scan(t.Context(), &text))
+	require.NoError(t, db.Bun.NewRaw("select json_agg(r)::text from (select "+rowscan.GoColumnAliases(db.Bun, new(noteRow))+" from notes as no) as r").Scan(t.Context(), &text))
 	var rows []struct {
 		Partner, Product string
 		Position         int64

@@ -13,6 +13,7 @@ import (
 
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
 	"parapet/model/dbconn"
@@ -20,6 +21,7 @@ import (
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/dbpool"
 	"parapet/model/kernel/groupcommit"
+	"parapet/model/kernel/optimistic"
 	"parapet/model/kernel/pacing"
 	"parapet/model/kernel/replica"
 	"parapet/model/kernel/rowscan"
@@ -43,6 +45,7 @@ type Store struct {
 	locals      sync.Map // reflect.Type → *T, see Local
 	Bulk        pacing.BulkGate
 	groups      groupcommit.Queue[*groupedCall]
+	memory      optimistic.Memory
 }
 
 // Config holds what a store works with.
@@ -141,7 +144,10 @@ func (s *Store) retryTx(ctx context.Context, prepared *Tx, prelude func(*Tx), do
 
 func (s *Store) tryTx(ctx context.Context, tx *Tx, prelude func(*Tx), do func(context.Context, *Tx) error) error {
 	actor := tx.Actor
-	return onConnection(ctx, tx, prelude, func(ctx context.Context, tx *Tx) error {
+	return onConnection(ctx, tx, func(ctx context.Context, tx *Tx) error {
+		if err := tx.begin(ctx, prelude); err != nil {
+			return err
+		}
 		if err := tx.checkPrecondition(ctx); err != nil {
 			return err
 		}
@@ -153,8 +159,8 @@ func (s *Store) tryTx(ctx context.Context, tx *Tx, prelude func(*Tx), do func(co
 	})
 }
 
-// onConnection takes a connection, begins the transaction and calls do, which commits it.
-func onConnection(ctx context.Context, tx *Tx, prelude func(*Tx), do func(context.Context, *Tx) error) error {
+// onConnection takes a connection and calls do, which begins the transaction and commits it.
+func onConnection(ctx context.Context, tx *Tx, do func(context.Context, *Tx) error) error {
 	conn, err := tx.Store.DB.Conn(ctx)
 	if err != nil {
 		return fmt.Errorf("connect: %w", err)
@@ -163,8 +169,11 @@ func onConnection(ctx context.Context, tx *Tx, prelude func(*Tx), do func(contex
 	ctx = dbconn.MarkInTransaction(ctx)
 	tx.Conn, tx.Ctx = conn, ctx
 	defer tx.rollback(ctx)
-	if err := tx.begin(ctx, prelude); err != nil {
-		return err
+	if err := tx.Raw(func(driver any) error {
+		tx.PgxConn = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
+		return nil
+	}); err != nil {
+		return fmt.Errorf("connect: %w", err)
 	}
 	return do(ctx, tx)
 }

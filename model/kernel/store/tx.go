@@ -9,7 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/jackc/pgx/v5"
 	"github.com/jackc/pgx/v5/pgconn"
-	"github.com/jackc/pgx/v5/stdlib"
 	"github.com/uptrace/bun"
 
 	"parapet/model/dbconn"
@@ -17,6 +16,7 @@ import (
 	"parapet/model/kernel/apperr"
 	"parapet/model/kernel/event"
 	"parapet/model/kernel/groupcommit"
+	"parapet/model/kernel/optimistic"
 	"parapet/model/kernel/recordid"
 	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/wal"
@@ -35,7 +35,9 @@ type Tx struct {
 	Store         *Store
 	Actor         actor.Actor
 	holdsBindLock bool              // it took BindLock before it read the clock: see BindTx
-	group         groupcommit.Reads // of the shared transaction of which it is a part; nil: it is alone
+	reads         *optimistic.Reads // of the transaction at its beginning
+	grouped       bool              // it is a part of a shared transaction
+	commitSent    bool              // or was about to be
 	endTurn       func()            // others wait for the end of its turn: see LeaveGroup; nil: none do
 
 	// Clock is the business time when the transaction read it. It decides what is still
@@ -74,28 +76,23 @@ type PartnerFields struct {
 // In the same round trip it looks up an earlier response to the request and sends the
 // operation's prelude. It draws no transaction id: see saveSequencesSQL.
 func (tx *Tx) begin(ctx context.Context, prelude func(*Tx)) error {
-	err := tx.Raw(func(driver any) error {
-		tx.PgxConn = driver.(*stdlib.Conn).Conn() //nolint:forcetypeassert // bun runs on pgx; see Open
-		return nil
-	})
-	if err != nil {
-		return fmt.Errorf("connect: %w", err)
-	}
 	tx.Batch.Queue("begin")
 	if tx.holdsBindLock {
 		tx.Batch.Queue(lockBindSharedSQL, BindLock)
 	}
-	tx.Batch.Queue("select " + BusinessNowSQL).QueryRow(func(row pgx.Row) error {
-		err := row.Scan(&tx.Clock)
-		tx.Now = tx.Clock
-		return err
-	})
+	tx.readClock(tx.Store.memory.Read())
 	judge := tx.acquireIdempotencyKey()
 	prelude(tx)
 	if err := tx.Flush(ctx); err != nil {
 		return fmt.Errorf("begin: %w", err)
 	}
 	return judge()
+}
+
+// readClock reads the clock, as the first of the reads.
+func (tx *Tx) readClock(reads *optimistic.Reads) {
+	tx.reads = reads
+	reads.QueueClock(&tx.Batch, BusinessNowSQL, func(clock time.Time) { tx.Clock, tx.Now = clock, clock })
 }
 
 // checkPrecondition checks the actor's condition, if there is one.
@@ -114,7 +111,7 @@ func (tx *Tx) checkPrecondition(ctx context.Context) error {
 // Flush sends the queued statements, prepared, in one round trip. Many rows of one table
 // are copied, in two round trips of their own.
 func (tx *Tx) Flush(ctx context.Context) error {
-	if tx.group != nil {
+	if tx.grouped {
 		return groupcommit.ErrRunAlone
 	}
 	statements, copies := tx.Batch.QueuedQueries, tx.copies
@@ -124,14 +121,12 @@ func (tx *Tx) Flush(ctx context.Context) error {
 
 // QueueSelect queues a query; the next flush scans its rows into the slice.
 func (tx *Tx) QueueSelect(into any, text string, args ...any) {
-	if tx.group != nil && len(args) == 0 && tx.group.Join(text, into) {
-		return
-	}
-	tx.Batch.Queue(text, args...).Query(func(rows pgx.Rows) error {
-		defer tx.group.Copy(text)
-		return rowscan.All(tx.Store.DB, rows, text, into)
-	})
+	tx.Batch.Queue(text, args...).Query(func(rows pgx.Rows) error { return rowscan.All(tx.Store.DB, rows, text, into) })
 }
+
+// QueueRead is QueueSelect at the beginning of the transaction for a query without
+// arguments, whose result seldom changes. Its columns have the names of the rows' fields.
+func (tx *Tx) QueueRead(into any, text string) { tx.reads.Queue(&tx.Batch, text, into) }
 
 // rollbackTimeout bounds a rollback. A connection that takes longer is not reused.
 const rollbackTimeout = 2 * time.Second
@@ -274,6 +269,7 @@ func (tx *Tx) commit(ctx context.Context) error {
 		return nil
 	})
 	wal.QueuePosition(ctx, &tx.Batch)
+	tx.commitSent = true
 	if err := tx.Flush(ctx); err != nil && !committed {
 		return fmt.Errorf("commit: %w", err)
 	}

@@ -3,15 +3,18 @@ package capacity
 import (
 	"time"
 
+	"github.com/uptrace/bun"
+
 	"parapet/model/hazard"
 	"parapet/model/hazard/trigger"
+	"parapet/model/kernel/rowscan"
 	"parapet/model/kernel/store"
 	"parapet/model/wire"
 )
 
-// ActiveMoratoriumSQL is the condition for moratoria that are active at the start of the
+// activeMoratoriumSQL is the condition for moratoria that are active at the start of the
 // transaction.
-const ActiveMoratoriumSQL = "mo.lifted_at is null and mo.starts_at <= (" + store.TransactionNowSQL + ") and mo.ends_at > (" + store.TransactionNowSQL + ")"
+const activeMoratoriumSQL = "mo.lifted_at is null and mo.starts_at <= (" + store.TransactionNowSQL + ") and mo.ends_at > (" + store.TransactionNowSQL + ")"
 
 // FindActiveMoratorium returns the moratorium that closes a cover with the given start
 // time, the one that ends last if there are several; nil when the cover can be bound.
@@ -56,7 +59,13 @@ func isWithinRadius(latitude, longitude, radiusKM float64, place trigger.Place) 
 	return place.DistanceKM(hazard.Point{Latitude: latitude, Longitude: longitude}) <= radiusKM
 }
 
+// ActiveMoratoriaSQL selects the active moratoria, with columns of the names of their rows'
+// fields.
+func ActiveMoratoriaSQL(db *bun.DB) string {
+	return "select " + rowscan.GoColumnAliases(db, (*MoratoriumRow)(nil)) + " from moratoria as mo where " + activeMoratoriumSQL
+}
+
 // QueueMoratoria queues a query for the active moratoria; the next flush reads them.
 func QueueMoratoria(tx *store.Tx, into *[]MoratoriumRow) {
-	tx.QueueSelect(into, tx.Store.SelectStatement((*MoratoriumRow)(nil))+" where "+ActiveMoratoriumSQL)
+	tx.QueueRead(into, tx.Store.Statements.Get((*MoratoriumRow)(nil), "active", func() string { return ActiveMoratoriaSQL(tx.Store.DB) }))
 }
