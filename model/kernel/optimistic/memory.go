@@ -37,7 +37,7 @@ type result struct {
 }
 
 func newResult(query string, rows []byte) result {
-	if string(rows) == "[]" { // the same condition, at a fifth of the cost
+	if string(rows) == "[]" { // the same condition at less cost: Postgres builds and hashes no text
 		return result{rows, "not exists (" + query + ")", nil}
 	}
 	hash := sha256.Sum256(rows)
@@ -46,8 +46,7 @@ func newResult(query string, rows []byte) result {
 
 // Assume returns the reads of a transaction that assumes them. It returns false when no
 // clock is known, or only an estimate that is earlier than a clock that was used before:
-// the times of a process's records never decrease. Another process may assume a clock that is earlier by up to
-// MaxClockAge.
+// the clocks of a process never decrease. Those of two processes may differ by MaxClockAge.
 func (m *Memory) Assume() (*Reads, bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

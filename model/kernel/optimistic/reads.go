@@ -45,8 +45,8 @@ func (r *Reads) QueueClock(batch *pgx.Batch, now string, set func(time.Time)) {
 
 // Queue reads the rows of a query without arguments into a slice of structs, whose fields
 // have the names of the columns: at once if they are assumed, otherwise with the next flush
-// of the batch. It panics if it assumes and the guards are queued. Calls that share a transaction send a query once, and share no memory of
-// its rows: a call that runs again reads into its slice again.
+// of the batch. Calls that share a transaction send a query once, and share no memory of its
+// rows: a call that runs again reads into its slice again. Queue panics after QueueGuards.
 func (r *Reads) Queue(batch *pgx.Batch, query string, into any) {
 	if r.queued {
 		panic("a result is assumed after the guards were queued")

@@ -62,7 +62,8 @@ func idempotencyOwner(a actor.Actor) string {
 
 // acquireIdempotencyKey takes a transaction-level advisory lock on the key, so a crashed
 // process holds nothing. The returned function reports idempotency_in_flight when another
-// request holds the key, or a Replay when the request was completed before.
+// request holds the key, or a Replay when the request was completed before. A transaction that
+// assumes that neither is so gets guards instead.
 func (tx *Tx) acquireIdempotencyKey() (check func() error) {
 	key := tx.Actor.IdempotencyKey
 	if key == nil {
