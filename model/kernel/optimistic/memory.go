@@ -9,7 +9,6 @@
 package optimistic
 
 import (
-	"cmp"
 	"crypto/sha256"
 	"sync"
 	"time"
@@ -55,7 +54,7 @@ func (m *Memory) Assume() (*Reads, bool) {
 		return nil, false
 	}
 	m.latest = clock
-	return &Reads{memory: m, Assumed: true, clock: clock, maxClockAge: cmp.Or(m.MaxClockAge, defaultMaxClockAge)}, true
+	return &Reads{memory: m, Assumed: true, clock: clock}, true
 }
 
 const defaultMaxClockAge = 100 * time.Millisecond

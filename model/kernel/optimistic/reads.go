@@ -1,6 +1,7 @@
 package optimistic
 
 import (
+	"cmp"
 	"fmt"
 	"reflect"
 	"time"
@@ -15,20 +16,19 @@ type Reads struct {
 	// Assumed reports that the results are assumed: no answer is needed before the commit.
 	Assumed bool
 
-	memory      *Memory
-	clock       time.Time // assumed
-	maxClockAge time.Duration
-	into        map[string][]any // the slices that a query is read into
-	guards      []*pgx.QueuedQuery
-	queued      bool // the guards are
-	unknown     bool // a result cannot be assumed
+	memory  *Memory
+	clock   time.Time        // assumed
+	into    map[string][]any // the slices that a query is read into
+	guards  []*pgx.QueuedQuery
+	queued  bool // the guards are
+	unknown bool // a result cannot be assumed
 }
 
 // QueueClock gives the business time, an SQL expression, to set: at once if it is assumed,
 // otherwise with the next flush of the batch.
 func (r *Reads) QueueClock(batch *pgx.Batch, now string, set func(time.Time)) {
 	if r.Assumed {
-		r.Guard("select now between $1 and $1 + $2::interval from (select "+now+" as now) as c", r.clock, r.maxClockAge)
+		r.Guard("select now between $1 and $1 + $2::interval from (select "+now+" as now) as c", r.clock, cmp.Or(r.memory.MaxClockAge, defaultMaxClockAge))
 		set(r.clock)
 		return
 	}

@@ -193,13 +193,13 @@ func TestAssumingCallKeepsIdempotencyKeys(t *testing.T) {
 	t.Parallel()
 	o := newOptimisticTest(t)
 	caller := modeltest.WithKey(modeltest.Partner("acme"), "k1", "a")
-	store1 := func(_ context.Context, tx *store.Tx) error {
+	answers := func(_ context.Context, tx *store.Tx) error {
 		return tx.StoreResponse(store.StatusCreated, "note", "answer")
 	}
-	require.NoError(t, o.call(t.Context(), caller, store1))
+	require.NoError(t, o.call(t.Context(), caller, answers))
 	require.Equal(t, []bool{true}, o.assumed())
 	replay := new(store.Replay)
-	require.ErrorAs(t, o.call(t.Context(), caller, store1), &replay)
+	require.ErrorAs(t, o.call(t.Context(), caller, answers), &replay)
 	require.Equal(t, `"answer"`, string(replay.Body))
 
 	err := o.call(t.Context(), caller, func(context.Context, *store.Tx) error { return nil })
@@ -208,11 +208,11 @@ func TestAssumingCallKeepsIdempotencyKeys(t *testing.T) {
 	// Another request holds the second key.
 	caller = modeltest.WithKey(modeltest.Partner("acme"), "k2", "a")
 	require.NoError(t, o.InTx(t.Context(), caller, func(ctx context.Context, _ *store.Tx) error {
-		err := o.call(t.Context(), caller, store1) //nolint:contextcheck // it is not a part of the transaction
+		err := o.call(t.Context(), caller, answers) //nolint:contextcheck // it is not a part of the transaction
 		require.Equal(t, apperr.CodeIdempotencyInFlight, modeltest.DomainError(t, err).Code)
 		return ctx.Err()
 	}))
-	require.NoError(t, o.call(t.Context(), caller, store1), "the key is free again")
+	require.NoError(t, o.call(t.Context(), caller, answers), "the key is free again")
 }
 
 // TestCallThatCannotAssumeRunsAgain covers calls that fail, ask the database or wait. Their
@@ -231,7 +231,7 @@ func TestCallThatCannotAssumeRunsAgain(t *testing.T) {
 		},
 		"a statement that cannot be prepared": func(_ context.Context, tx *store.Tx) error {
 			tx.Batch.Queue("select from nothing")
-			return errors.Join(writeAll(tx))
+			return writeAll(tx)
 		},
 		"a statement that fails": func(_ context.Context, tx *store.Tx) error {
 			tx.Batch.Queue("select 1 / 0")

@@ -245,11 +245,3 @@ func TestLostConnectionFailsTheWholeGroup(t *testing.T) {
 	require.Equal(t, [3]int{}, countWritten(t, g.db))
 	require.Equal(t, 2, runs)
 }
-
-// writeEvent is writeAll without a job, which would be inserted before the batch of the
-// commit.
-func writeEvent(tx *store.Tx) error {
-	row := newNote("acme")
-	tx.QueueInsert(&row)
-	return appendNoteEvent(tx, &row)
-}

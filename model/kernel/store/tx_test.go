@@ -38,9 +38,14 @@ func countWritten(t *testing.T, db *dbpool.Database) (written [3]int) {
 
 // writeAll queues a row, an event and a job.
 func writeAll(tx *store.Tx) error {
+	tx.EnqueueJob(store.DeleteFiles{Keys: []string{"a"}})
+	return writeEvent(tx)
+}
+
+// writeEvent is writeAll without a job, which is inserted before the batch of the commit.
+func writeEvent(tx *store.Tx) error {
 	row := newNote("acme")
 	tx.QueueInsert(&row)
-	tx.EnqueueJob(store.DeleteFiles{Keys: []string{"a"}})
 	return appendNoteEvent(tx, &row)
 }
 
