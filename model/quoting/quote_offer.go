@@ -173,8 +173,8 @@ func (r *QuoteRow) Unpack() error {
 // AfterScanRow implements bun's hook.
 func (r *QuoteRow) AfterScanRow(context.Context) error { return r.Unpack() }
 
-// BindableQuote is a QuoteRow for a bind, which does not need the history: it is not
-// decoded from the offer.
+// BindableQuote is a QuoteRow for a bind, which needs neither the history nor the basis
+// except its season: they are not decoded from the offer. QuoteRow.Unpack decodes all.
 type BindableQuote struct {
 	QuoteRow `bun:",extend"`
 
@@ -192,11 +192,14 @@ func (r *BindableQuote) Unpack() error {
 	if r.Offer == nil {
 		return nil
 	}
+	type season struct {
+		Season **pricing.Season `json:"season"`
+	}
 	return r.readOffer(&struct {
 		Cover *trigger.Cover `json:"cover"`
 		Price *pricing.Price `json:"price"`
-		Basis *pricing.Basis `json:"basis"`
-	}{&r.Cover, &r.Price, &r.Basis})
+		Basis season         `json:"basis"`
+	}{&r.Cover, &r.Price, season{&r.Basis.Season}})
 }
 
 // AfterScanRow implements bun's hook.

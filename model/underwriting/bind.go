@@ -117,6 +117,9 @@ func checkPriceToday(ctx context.Context, tx *store.Tx, quote *quoting.QuoteRow)
 	if err := tx.LeaveGroup(); err != nil { // the history may be read from the database
 		return err
 	}
+	if err := quote.Unpack(); err != nil { // with the whole basis
+		return err
+	}
 	history, err := catalog.LoadHistoryOf(ctx, tx.Store, quote.Basis.DatasetDigest)
 	if err != nil {
 		return err
