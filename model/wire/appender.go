@@ -13,10 +13,11 @@ import (
 	"github.com/shopspring/decimal"
 )
 
-// An Appender appends JSON to a text. The records that a large event writes for each claim
-// have generated functions, which encode them in a third of the time of package json
-// (BenchmarkEncode); BenchmarkStorm/Decide/Staged of make bench/storm holds what that is
-// for. Both write the same bytes: TestAppendersWriteWhatPackageJSONWrites.
+// An Appender appends JSON to a text. The records that a large event writes for each claim,
+// and the events that webhooks send, have generated functions, which encode them in a third
+// of the time of package json (BenchmarkEncode). BenchmarkStorm/Decide/Staged of make
+// bench/storm and BenchmarkDelivery hold what that is for. Both write the same bytes:
+// TestAppendersWriteWhatPackageJSONWrites.
 type Appender struct {
 	text []byte
 	err  error // the first

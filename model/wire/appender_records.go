@@ -159,6 +159,15 @@ func appendRecord(a *Appender, record any) (known bool) {
 		a.Token("}")
 	case PayoutData:
 		return appendRecord(a, &r)
+	case *Event:
+		if r == nil {
+			return false
+		}
+		a.Token("{")
+		appendEvent(a, r)
+		a.Token("}")
+	case Event:
+		return appendRecord(a, &r)
 	default:
 		return false
 	}
@@ -623,6 +632,32 @@ func appendPayoutData(a *Appender, v *PayoutData) {
 	}
 	a.Token(`,"status":`)
 	a.String(string(v.Status))
+}
+
+func appendEvent(a *Appender, v *Event) {
+	appendHeader(a, &v.Header)
+	a.Token(`,"type":`)
+	a.String(string(v.Type))
+	a.Token(`,"sequence":`)
+	a.Int(int64(v.Sequence))
+	a.Token(`,"generation":`)
+	a.Int(int64(v.Generation))
+	a.Token(`,"subject":`)
+	a.Token("{")
+	appendSubject(a, &v.Subject)
+	a.Token("}")
+	a.Token(`,"occurred_at":`)
+	a.Time(v.OccurredAt)
+	if v.Redaction != nil {
+		a.Token(`,"redaction":`)
+		a.Token("{")
+		appendRedaction(a, v.Redaction)
+		a.Token("}")
+	}
+	a.Token(`,"data":`)
+	a.JSON(v.Data)
+	a.Token(`,"hash":`)
+	a.String(string(v.Hash))
 }
 
 func appendHeader(a *Appender, v *Header) {
@@ -1142,6 +1177,24 @@ func appendTriggerMeasurement(a *Appender, v *trigger.Measurement) {
 	a.String(string(v.LongStop))
 	a.Token(`,"challenge_window":`)
 	a.String(string(v.ChallengeWindow))
+}
+
+func appendSubject(a *Appender, v *Subject) {
+	a.Token(`"type":`)
+	a.String(string(v.Type))
+	a.Token(`,"id":`)
+	a.String(string(v.ID))
+	a.Token(`,"version":`)
+	a.Int(int64(v.Version))
+}
+
+func appendRedaction(a *Appender, v *Redaction) {
+	a.Token(`"redacted_at":`)
+	a.Time(v.RedactedAt)
+	a.Token(`,"data_hash":`)
+	a.String(string(v.DataHash))
+	a.Token(`,"signature":`)
+	a.String(string(v.Signature))
 }
 
 func appendSourceState(a *Appender, v *SourceState) {

@@ -15,7 +15,7 @@ var update = flag.Bool("update", false, "write appender_records.go")
 var appendedRecords = []reflect.Type{
 	reflect.TypeFor[Claim](), reflect.TypeFor[Determination](), reflect.TypeFor[Payout](), reflect.TypeFor[Policy](), reflect.TypeFor[StoredPolicy](), reflect.TypeFor[TimelineEntry](),
 	reflect.TypeFor[Quote](), reflect.TypeFor[QuoteHead](), reflect.TypeFor[QuotePricing](), reflect.TypeFor[QuoteTail](), reflect.TypeFor[trigger.Cover](),
-	reflect.TypeFor[ObservedData](), reflect.TypeFor[DeterminationData](), reflect.TypeFor[DecisionData](), reflect.TypeFor[IncreaseData](), reflect.TypeFor[PayoutData](),
+	reflect.TypeFor[ObservedData](), reflect.TypeFor[DeterminationData](), reflect.TypeFor[DecisionData](), reflect.TypeFor[IncreaseData](), reflect.TypeFor[PayoutData](), reflect.TypeFor[Event](),
 }
 
 func TestAppendersAreGeneratedFromTheTypes(t *testing.T) {
