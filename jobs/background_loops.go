@@ -13,7 +13,8 @@ import (
 // The relay polls at once while events remain, every busyInterval while events arrive, up
 // to every maxIdleInterval when idle, and every errorInterval while the database fails. A
 // commit in this process wakes an idle relay at once. A pass costs as much as several
-// binds, so a busy one lets events gather: jobs start within 100 ms all the same.
+// binds, so a busy relay lets events gather. From commit to receipt of an event at 200 a
+// second, the 95th percentile is to stay below 100 ms: BenchmarkLatency.
 const (
 	busyInterval          = 25 * time.Millisecond
 	maxIdleInterval       = 100 * time.Millisecond

@@ -132,13 +132,13 @@ func (r *QuoteRow) AppendEvent(tx *store.Tx, kind event.Type) error {
 		return err
 	}
 	if offer == nil {
-		if err := r.Unpack(); err != nil { // with the history
+		if err := r.Unpack(); err != nil { // with the history and the whole basis
 			return err
 		}
 		_, err = tx.AppendEvent(kind, &r.RowHeader, store.ResourceQuote, r.ToRecord())
 		return err
 	}
-	_, err = offer.appendEvent(tx, kind, r, r.ToRecord())
+	_, err = offer.appendEvent(tx, kind, r, r.ToRecord()) // takes basis and history from the offer
 	return err
 }
 
@@ -173,8 +173,8 @@ func (r *QuoteRow) Unpack() error {
 // AfterScanRow implements bun's hook.
 func (r *QuoteRow) AfterScanRow(context.Context) error { return r.Unpack() }
 
-// BindableQuote is a QuoteRow for a bind, which needs neither the history nor the basis
-// except its season: they are not decoded from the offer. QuoteRow.Unpack decodes all.
+// BindableQuote is a QuoteRow for a bind. Of the offer, it has the cover, the price and the
+// season of the basis; QuoteRow.Unpack decodes the rest.
 type BindableQuote struct {
 	QuoteRow `bun:",extend"`
 
@@ -192,14 +192,18 @@ func (r *BindableQuote) Unpack() error {
 	if r.Offer == nil {
 		return nil
 	}
-	type season struct {
-		Season **pricing.Season `json:"season"`
+	var offer struct {
+		Cover trigger.Cover `json:"cover"`
+		Price pricing.Price `json:"price"`
+		Basis struct {
+			Season *pricing.Season `json:"season"`
+		} `json:"basis"`
 	}
-	return r.readOffer(&struct {
-		Cover *trigger.Cover `json:"cover"`
-		Price *pricing.Price `json:"price"`
-		Basis season         `json:"basis"`
-	}{&r.Cover, &r.Price, season{&r.Basis.Season}})
+	if err := r.readOffer(&offer); err != nil {
+		return err
+	}
+	r.Cover, r.Price, r.Basis = offer.Cover, offer.Price, pricing.Basis{Season: offer.Basis.Season}
+	return nil
 }
 
 // AfterScanRow implements bun's hook.

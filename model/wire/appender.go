@@ -15,9 +15,9 @@ import (
 
 // An Appender appends JSON to a text. The records that a large event writes for each claim,
 // and the events that webhooks send, have generated functions, which encode them in a third
-// of the time of package json (BenchmarkEncode). BenchmarkStorm/Decide/Staged of make
-// bench/storm and BenchmarkDelivery hold what that is for. Both write the same bytes:
-// TestAppendersWriteWhatPackageJSONWrites.
+// of the time of package json (BenchmarkEncode, of a claim). Generated functions and package json
+// write the same bytes: TestAppendersWriteWhatPackageJSONWrites. BenchmarkStorm/Decide/Staged
+// of make bench/storm and BenchmarkDelivery measure what depends on their speed.
 type Appender struct {
 	text []byte
 	err  error // the first

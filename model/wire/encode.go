@@ -157,6 +157,6 @@ func SplitMembers(text []byte) (map[string]jsontext.Value, error) {
 }
 
 // Decode decodes the result of Encode. It ignores unknown members, so that an older
-// release can read a newer one's bytes. It does not refuse repeated names, which Encode
-// never writes: the last counts.
+// release can read a newer one's bytes. It does not look for repeated names, which
+// Encode never writes; what it returns for them is undefined.
 func Decode(data []byte, record any) error { return json.Unmarshal(data, record, decodingOptions) }
