@@ -32,9 +32,6 @@ var encodingOptions = json.JoinOptions(
 	})),
 )
 
-// The search for repeated names would take a third of the time of Decode.
-var decodingOptions = json.JoinOptions(encodingOptions, jsontext.AllowDuplicateNames(true))
-
 // FormatTime returns an instant as records show it: RFC 3339 in UTC, always with
 // microseconds, so that times sort as text and keep the database's precision.
 func FormatTime(t time.Time) string { return string(AppendTime(nil, t)) }
@@ -157,6 +154,5 @@ func SplitMembers(text []byte) (map[string]jsontext.Value, error) {
 }
 
 // Decode decodes the result of Encode. It ignores unknown members, so that an older
-// release can read a newer one's bytes. It does not look for repeated names, which
-// Encode never writes; what it returns for them is undefined.
-func Decode(data []byte, record any) error { return json.Unmarshal(data, record, decodingOptions) }
+// release can read a newer one's bytes.
+func Decode(data []byte, record any) error { return json.Unmarshal(data, record, encodingOptions) }

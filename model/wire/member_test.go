@@ -93,7 +93,7 @@ func TestDecodeRefusesWhatNoRecordHas(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{
 		``, `[]`, `{"version":"1"}`, `{"version":1.5}`, `{"created_at":1700000000}`, `{"created_at":"yesterday"}`, `{"created_at":null}`,
-		`{"created_at":"2018-02-29T00:00:00Z"}`, `{"version":1} {}`, `{"version":1`,
+		`{"created_at":"2018-02-29T00:00:00Z"}`, `{"version":1,"version":2}`, `{"version":1} {}`, `{"version":1`,
 	} {
 		require.Error(t, wire.Decode([]byte(text), new(wire.Partner)), text)
 	}
