@@ -201,11 +201,14 @@ func (s *storm) requireReleased(b *testing.B) {
 }
 
 // These constants govern how the progress of a storm is read: at most every stormInterval,
-// in a fiftieth of the time, and without progress for at most stormStall.
+// in a fiftieth of the time, but at least every stormMaxInterval, because a reading that
+// waits for a processor or the disk for a second would delay the next one, and with it the
+// time that is measured, by most of a minute; and without progress for at most stormStall.
 const (
-	stormInterval = 100 * time.Millisecond
-	stormIdle     = 50
-	stormStall    = 2 * time.Minute
+	stormInterval    = 100 * time.Millisecond
+	stormIdle        = 50
+	stormMaxInterval = 400 * time.Millisecond
+	stormStall       = 2 * time.Minute
 )
 
 // wait returns when a condition holds. It fails when the progress does not grow for
@@ -225,7 +228,7 @@ func (s *storm) wait(b *testing.B, what string, look func() (done bool, progress
 		if time.Since(since) >= stormStall { // the log is read only then: it has megabytes, and the callers share the processors
 			b.Fatalf("%s stall at %d; the log ends: %s", what, best, s.process.log.lastLine())
 		}
-		<-time.After(max(stormInterval, stormIdle*time.Since(began)))
+		<-time.After(min(max(stormInterval, stormIdle*time.Since(began)), stormMaxInterval))
 	}
 }
 
