@@ -70,7 +70,7 @@ func (d *workerKiller) logDurations(t *testing.T, what string) {
 // how long that takes.
 func TestPayoutsOfAKilledWorkerAreReleased(t *testing.T) {
 	t.Parallel()
-	const each, tries = 8, 6 // several kills may find no payout in progress, the more the slower the machine
+	const each, tries = 8, 6 // a kill may find no payout in progress, more often on a slow machine
 	d := &workerKiller{paymentChaos: &paymentChaos{processGroup: newProcessGroup(t)}}
 	books := d.startBank(t)
 	for range 3 {

@@ -86,17 +86,17 @@ func (s *stormServer) openHeldStorm(b *testing.B, book string) *storm {
 	return made
 }
 
-// start starts a process and returns when the work of its start is finished: the checks and
-// sweeps that every process runs at once are no part of a storm.
+// start starts a process and returns when its first jobs have ended: the checks and sweeps
+// of a start are no part of a storm.
 func (s *storm) start(b *testing.B) {
 	b.Helper()
+	const jobsOf = "select count(*) from " + migrations.RiverSchema + ".river_job where "
 	began := time.Now()
 	s.process = s.startProcess(b, "rehearsal")
-	s.wait(b, "the work of a start", func() (bool, int) {
-		var checked, waiting int
-		require.NoError(b, s.DB.Pool.QueryRow(b.Context(), "select count(*) filter (where kind = $1 and created_at >= $2 and finalized_at is not null), count(*) filter (where finalized_at is null) from "+
-			migrations.RiverSchema+".river_job", jobs.CheckInvariants{}.Kind(), began).Scan(&checked, &waiting))
-		return checked > 0 && waiting == 0, -waiting
+	s.wait(b, "the jobs of the start", func() (bool, int) {
+		checked := s.count(b, jobsOf+"kind = $1 and created_at >= $2 and finalized_at is not null", jobs.CheckInvariants{}.Kind(), began)
+		open := s.count(b, jobsOf+"finalized_at is null")
+		return checked > 0 && open == 0, -open
 	})
 }
 
@@ -200,15 +200,15 @@ func (s *storm) requireReleased(b *testing.B) {
 	require.Zero(b, s.count(b, "select count(*) from payouts where status not in ('released', 'reconciled')"))
 }
 
-// These constants govern how the progress of a storm is read: at most every stormInterval,
-// in a fiftieth of the time, but at least every stormMaxInterval, because a reading that
-// waits for a processor or the disk for a second would delay the next one, and with it the
-// time that is measured, by most of a minute; and without progress for at most stormStall.
+// These constants govern how the progress of a storm is read: for a fiftieth of the time,
+// so that reading does not slow the storm. The interval has an upper limit: the end of a
+// storm is noticed at the next reading, and one that waited a second for the disk would
+// delay the next by 50 s.
 const (
-	stormInterval    = 100 * time.Millisecond
+	minStormInterval = 100 * time.Millisecond
+	maxStormInterval = 400 * time.Millisecond
 	stormIdle        = 50
-	stormMaxInterval = 400 * time.Millisecond
-	stormStall       = 2 * time.Minute
+	stormStall       = 2 * time.Minute // the longest time without progress
 )
 
 // wait returns when a condition holds. It fails when the progress does not grow for
@@ -228,7 +228,7 @@ func (s *storm) wait(b *testing.B, what string, look func() (done bool, progress
 		if time.Since(since) >= stormStall { // the log is read only then: it has megabytes, and the callers share the processors
 			b.Fatalf("%s stall at %d; the log ends: %s", what, best, s.process.log.lastLine())
 		}
-		<-time.After(min(max(stormInterval, stormIdle*time.Since(began)), stormMaxInterval))
+		<-time.After(min(max(minStormInterval, stormIdle*time.Since(began)), maxStormInterval))
 	}
 }
 
