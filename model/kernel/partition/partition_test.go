@@ -209,6 +209,8 @@ func TestStatisticsOfGrownTables(t *testing.T) {
 	modeltest.ExecSQL(t, b, "analyze events_before; analyze events_default")
 	b.Sweep()
 	require.Equal(t, []string{"events"}, inherited())
+	require.Equal(t, []string{"11"}, readTexts(t, b, "select array_length(histogram_bounds::text::text[], 1)::text from pg_stats where inherited and tablename = 'events' and attname = 'id'"),
+		"the bounds of 10 parts: a small sample")
 	require.NoError(t, b.Service.InTx(t.Context(), actor.System(), func(ctx context.Context, tx *store.Tx) error {
 		n, err := partition.AnalyzeGrown(ctx, tx)
 		require.Zero(t, n)
