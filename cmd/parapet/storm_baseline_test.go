@@ -5,8 +5,9 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
 	"os"
+	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -42,6 +43,13 @@ var stagedTables = []stagedTable{
 	{"ledger_entries", "ledger_entries r join event_outbox o on o.event_id = r.event_id join storm on storm.policy = r.policy_id"},
 }
 
+// stagedOccurrence is the occurrence itself, and stagedPolicies the policies that deciding
+// updates.
+var (
+	stagedOccurrence = stagedTable{"occurrences", "occurrences r join (select distinct occurrence, 0::bigint as slice from storm) storm on storm.occurrence = r.id"}
+	stagedPolicies   = stagedTable{"policies", "policies r join storm on storm.policy = r.id"}
+)
+
 // stormSQL creates storm and storm_subjects for an occurrence.
 const stormSQL = `create unlogged table storm as
 	select o.id as occurrence, c.policy_id as policy, (row_number() over (order by c.policy_id) - 1) / %d as slice
@@ -52,16 +60,17 @@ create unlogged table storm_subjects as
 	union all select p.id, c.policy_id from payouts p join claims c on c.id = p.claim_id join storm on storm.policy = c.policy_id where c.occurrence_id = storm.occurrence;
 analyze storm, storm_subjects`
 
-// writeStaged writes the rows that a storm wrote into a fresh copy of the book, by the
-// shortest SQL: the rows lie in staging tables, and each of two connections inserts a
-// slice of them in a transaction, into the same tables with the same constraints, triggers
-// and indexes, and updates the policies. It returns what that cost.
-func (s *stormServer) writeStaged(b *testing.B, ours *storm, city string) meter.Usage {
+// writeStaged writes the rows that a storm wrote, kept in a folder by keepRows, into a
+// fresh copy of the book, by the shortest SQL: the rows lie in staging tables, and each of
+// two connections inserts a slice of them in a transaction, into the same tables with the
+// same constraints, triggers and indexes, and updates the policies. It returns what that
+// cost.
+func (s *stormServer) writeStaged(b *testing.B, folder string) meter.Usage {
 	b.Helper()
 	pool, err := pgxpool.New(b.Context(), s.copyBook(b, modeltest.BookName, "storm_staged"))
 	require.NoError(b, err)
 	defer pool.Close()
-	statements, slices, rows := stageRows(b, ours.DB.Pool, pool, city)
+	statements, count, rows := stageRows(b, pool, folder)
 	_, err = pool.Exec(b.Context(), "checkpoint")
 	require.NoError(b, err)
 	used := meter.Start(b, pool, os.Getpid())
@@ -70,7 +79,7 @@ func (s *stormServer) writeStaged(b *testing.B, ours *storm, city string) meter.
 	var workers errgroup.Group
 	for range stagedWorkers {
 		workers.Go(func() error {
-			for slice := next.Add(1) - 1; slice < slices; slice = next.Add(1) - 1 {
+			for slice := next.Add(1) - 1; slice < count; slice = next.Add(1) - 1 {
 				rows, err := writeSlice(b.Context(), pool, statements, slice)
 				if err != nil {
 					return err
@@ -102,29 +111,51 @@ func writeSlice(ctx context.Context, pool *pgxpool.Pool, statements []string, sl
 	return rows, pool.SendBatch(ctx, batch).Close()
 }
 
-// stageRows copies the rows that a storm wrote into staging tables of another database. It
-// returns the statements that write a slice of them, the number of slices, and of rows.
-func stageRows(b *testing.B, from, to *pgxpool.Pool, city string) (statements []string, slices, rows int64) {
+// keepRows writes the rows that a storm wrote to files of a folder, one for each table.
+func keepRows(b *testing.B, from *pgxpool.Pool, city, folder string) {
 	b.Helper()
 	_, err := from.Exec(b.Context(), fmt.Sprintf(stormSQL, stagedSlice, city))
 	require.NoError(b, err)
-	_, err = to.Exec(b.Context(), "create schema staged")
+	for _, table := range slices.Concat([]stagedTable{stagedOccurrence, stagedPolicies}, stagedTables) {
+		file, err := os.Create(filepath.Join(folder, table.name))
+		require.NoError(b, err)
+		columns := "r." + strings.ReplaceAll(table.columns(b, from), ", ", ", r.")
+		require.NoError(b, copyRows(b, from, func(conn *pgconn.PgConn) error {
+			_, err := conn.CopyTo(b.Context(), file, fmt.Sprintf("copy (select storm.slice, %s from %s) to stdout (format binary)", columns, table.rows))
+			return err
+		}))
+		require.NoError(b, file.Close())
+	}
+}
+
+// stageRows reads the files of keepRows into staging tables of another database. It returns
+// the statements that write a slice of them, the number of slices, and of rows.
+func stageRows(b *testing.B, to *pgxpool.Pool, folder string) (statements []string, count, rows int64) {
+	b.Helper()
+	_, err := to.Exec(b.Context(), "create schema staged")
 	require.NoError(b, err)
-	occurrence := stagedTable{"occurrences", "occurrences r join (select distinct occurrence, 0::bigint as slice from storm) storm on storm.occurrence = r.id"}
-	columns := strings.Join(writtenColumns(b, to, occurrence.name), ", ")
-	stageTable(b, from, to, occurrence, columns)
+	columns := stagedOccurrence.columns(b, to)
+	stagedOccurrence.stage(b, to, folder)
 	_, err = to.Exec(b.Context(), fmt.Sprintf("insert into occurrences (%[1]s) select %[1]s from staged.occurrences", columns)) // written before the storm is decided
 	require.NoError(b, err)
 	for _, table := range stagedTables {
-		columns := strings.Join(writtenColumns(b, to, table.name), ", ")
-		rows += stageTable(b, from, to, table, columns)
-		statements = append(statements, fmt.Sprintf("insert into %[1]s (%[2]s) select %[2]s from staged.%[1]s where slice = $1", table.name, columns))
+		rows += table.stage(b, to, folder)
+		statements = append(statements, fmt.Sprintf("insert into %[1]s (%[2]s) select %[2]s from staged.%[1]s where slice = $1", table.name, table.columns(b, to)))
 	}
-	rows += stageTable(b, from, to, stagedTable{"policies", "policies r join storm on storm.policy = r.id"}, "id, partner, version, updated_at, status, limit_remaining")
+	rows += stagedPolicies.stage(b, to, folder)
 	statements = append(statements, `update policies p set version = s.version, updated_at = s.updated_at, status = s.status, limit_remaining = s.limit_remaining
 		from staged.policies s where s.slice = $1 and (p.id, p.partner) = (s.id, s.partner)`)
-	require.NoError(b, from.QueryRow(b.Context(), "select max(slice) + 1 from storm").Scan(&slices))
-	return statements, slices, rows
+	require.NoError(b, to.QueryRow(b.Context(), "select max(slice) + 1 from staged.policies").Scan(&count))
+	return statements, count, rows
+}
+
+// columns lists the columns that are written.
+func (t stagedTable) columns(b *testing.B, pool *pgxpool.Pool) string {
+	b.Helper()
+	if t.name == stagedPolicies.name {
+		return "id, partner, version, updated_at, status, limit_remaining"
+	}
+	return strings.Join(writtenColumns(b, pool, t.name), ", ")
 }
 
 // writtenColumns lists the columns of a table, without the ordinal of the outbox, which a
@@ -138,34 +169,22 @@ func writtenColumns(b *testing.B, pool *pgxpool.Pool, table string) []string {
 	return columns
 }
 
-// stageTable copies the rows of a table into its staging table. It returns their number.
-func stageTable(b *testing.B, from, to *pgxpool.Pool, table stagedTable, columns string) (rows int64) {
+// stage reads the file of the table into its staging table. It returns the number of rows.
+func (t stagedTable) stage(b *testing.B, to *pgxpool.Pool, folder string) (rows int64) {
 	b.Helper()
-	_, err := to.Exec(b.Context(), fmt.Sprintf("create unlogged table staged.%[1]s as select 0::bigint as slice, %[2]s from %[1]s limit 0", table.name, columns))
+	_, err := to.Exec(b.Context(), fmt.Sprintf("create unlogged table staged.%[1]s as select 0::bigint as slice, %[2]s from %[1]s limit 0", t.name, t.columns(b, to)))
 	require.NoError(b, err)
-	read, write := io.Pipe()
-	var both errgroup.Group
-	both.Go(func() error {
-		err := copyRows(b, from, func(conn *pgconn.PgConn) error {
-			_, err := conn.CopyTo(b.Context(), write, fmt.Sprintf("copy (select storm.slice, r.%s from %s) to stdout (format binary)", strings.ReplaceAll(columns, ", ", ", r."), table.rows))
-			return err
-		})
-		_ = write.CloseWithError(err)
-		return err
-	})
-	both.Go(func() error {
-		err := copyRows(b, to, func(conn *pgconn.PgConn) error {
-			copied, err := conn.CopyFrom(b.Context(), read, fmt.Sprintf("copy staged.%s from stdin (format binary)", table.name))
-			rows = copied.RowsAffected()
-			return err
-		})
-		_ = read.CloseWithError(err)
-		return err
-	})
-	require.NoError(b, both.Wait())
-	_, err = to.Exec(b.Context(), fmt.Sprintf("create index on staged.%[1]s (slice); analyze staged.%[1]s", table.name))
+	file, err := os.Open(filepath.Join(folder, t.name))
 	require.NoError(b, err)
-	require.Positive(b, rows, table.name)
+	defer file.Close()
+	require.NoError(b, copyRows(b, to, func(conn *pgconn.PgConn) error {
+		copied, err := conn.CopyFrom(b.Context(), file, fmt.Sprintf("copy staged.%s from stdin (format binary)", t.name))
+		rows = copied.RowsAffected()
+		return err
+	}))
+	_, err = to.Exec(b.Context(), fmt.Sprintf("create index on staged.%[1]s (slice); analyze staged.%[1]s", t.name))
+	require.NoError(b, err)
+	require.Positive(b, rows, t.name)
 	return rows
 }
 
