@@ -28,26 +28,27 @@ const (
 )
 
 // stagedTable is a table that deciding writes, and the query of the rows that it wrote for
-// an occurrence: r is the row, and storm has the slice of each policy.
-type stagedTable struct{ name, rows string }
+// an occurrence: r is the row, and storm has the slice of each policy. Columns are those
+// that deciding writes; it is empty if deciding writes whole rows.
+type stagedTable struct{ name, rows, columns string }
 
 // stagedTables are these tables in the order of their foreign keys. Progress of the
 // matching, requests of jobs and queue rows have no equal in the baseline.
 var stagedTables = []stagedTable{
-	{"determinations", "determinations r join storm on storm.policy = r.policy_id where r.occurrence_id = storm.occurrence"},
-	{"claims", "claims r join storm on storm.policy = r.policy_id where r.occurrence_id = storm.occurrence"},
-	{"payouts", "payouts r join claims c on c.id = r.claim_id join storm on storm.policy = c.policy_id where c.occurrence_id = storm.occurrence"},
-	{"timeline_entries", "timeline_entries r join claims c on c.id = r.claim_id join storm on storm.policy = c.policy_id where c.occurrence_id = storm.occurrence"},
-	{"events", "events r join event_outbox o on o.event_id = r.id join storm_subjects s on s.id = r.subject_id join storm on storm.policy = s.policy"},
-	{"event_outbox", "event_outbox r join events e on e.id = r.event_id join storm_subjects s on s.id = e.subject_id join storm on storm.policy = s.policy"},
-	{"ledger_entries", "ledger_entries r join event_outbox o on o.event_id = r.event_id join storm on storm.policy = r.policy_id"},
+	{name: "determinations", rows: "determinations r join storm on storm.policy = r.policy_id where r.occurrence_id = storm.occurrence"},
+	{name: "claims", rows: "claims r join storm on storm.policy = r.policy_id where r.occurrence_id = storm.occurrence"},
+	{name: "payouts", rows: "payouts r join claims c on c.id = r.claim_id join storm on storm.policy = c.policy_id where c.occurrence_id = storm.occurrence"},
+	{name: "timeline_entries", rows: "timeline_entries r join claims c on c.id = r.claim_id join storm on storm.policy = c.policy_id where c.occurrence_id = storm.occurrence"},
+	{name: "events", rows: "events r join event_outbox o on o.event_id = r.id join storm_subjects s on s.id = r.subject_id join storm on storm.policy = s.policy"},
+	{name: "event_outbox", rows: "event_outbox r join events e on e.id = r.event_id join storm_subjects s on s.id = e.subject_id join storm on storm.policy = s.policy"},
+	{name: "ledger_entries", rows: "ledger_entries r join event_outbox o on o.event_id = r.event_id join storm on storm.policy = r.policy_id"},
 }
 
 // stagedOccurrence is the occurrence itself, and stagedPolicies the policies that deciding
 // updates.
 var (
-	stagedOccurrence = stagedTable{"occurrences", "occurrences r join (select distinct occurrence, 0::bigint as slice from storm) storm on storm.occurrence = r.id"}
-	stagedPolicies   = stagedTable{"policies", "policies r join storm on storm.policy = r.id"}
+	stagedOccurrence = stagedTable{name: "occurrences", rows: "occurrences r join (select distinct occurrence, 0::bigint as slice from storm) storm on storm.occurrence = r.id"}
+	stagedPolicies   = stagedTable{name: "policies", rows: "policies r join storm on storm.policy = r.id", columns: "id, partner, version, updated_at, status, limit_remaining"}
 )
 
 // stormSQL creates storm and storm_subjects for an occurrence.
@@ -119,7 +120,7 @@ func keepRows(b *testing.B, from *pgxpool.Pool, city, folder string) {
 	for _, table := range slices.Concat([]stagedTable{stagedOccurrence, stagedPolicies}, stagedTables) {
 		file, err := os.Create(filepath.Join(folder, table.name))
 		require.NoError(b, err)
-		columns := "r." + strings.ReplaceAll(table.columns(b, from), ", ", ", r.")
+		columns := "r." + strings.ReplaceAll(table.writtenColumns(b, from), ", ", ", r.")
 		require.NoError(b, copyRows(b, from, func(conn *pgconn.PgConn) error {
 			_, err := conn.CopyTo(b.Context(), file, fmt.Sprintf("copy (select storm.slice, %s from %s) to stdout (format binary)", columns, table.rows))
 			return err
@@ -134,45 +135,42 @@ func stageRows(b *testing.B, to *pgxpool.Pool, folder string) (statements []stri
 	b.Helper()
 	_, err := to.Exec(b.Context(), "create schema staged")
 	require.NoError(b, err)
-	columns := stagedOccurrence.columns(b, to)
-	stagedOccurrence.stage(b, to, folder)
-	_, err = to.Exec(b.Context(), fmt.Sprintf("insert into occurrences (%[1]s) select %[1]s from staged.occurrences", columns)) // written before the storm is decided
+	written, _ := stagedOccurrence.stage(b, to, folder)
+	_, err = to.Exec(b.Context(), fmt.Sprintf("insert into occurrences (%[1]s) select %[1]s from staged.occurrences", written)) // written before the storm is decided
 	require.NoError(b, err)
 	for _, table := range stagedTables {
-		rows += table.stage(b, to, folder)
-		statements = append(statements, fmt.Sprintf("insert into %[1]s (%[2]s) select %[2]s from staged.%[1]s where slice = $1", table.name, table.columns(b, to)))
+		columns, staged := table.stage(b, to, folder)
+		rows += staged
+		statements = append(statements, fmt.Sprintf("insert into %[1]s (%[2]s) select %[2]s from staged.%[1]s where slice = $1", table.name, columns))
 	}
-	rows += stagedPolicies.stage(b, to, folder)
+	_, staged := stagedPolicies.stage(b, to, folder)
+	rows += staged
 	statements = append(statements, `update policies p set version = s.version, updated_at = s.updated_at, status = s.status, limit_remaining = s.limit_remaining
 		from staged.policies s where s.slice = $1 and (p.id, p.partner) = (s.id, s.partner)`)
 	require.NoError(b, to.QueryRow(b.Context(), "select max(slice) + 1 from staged.policies").Scan(&count))
 	return statements, count, rows
 }
 
-// columns lists the columns that are written.
-func (t stagedTable) columns(b *testing.B, pool *pgxpool.Pool) string {
+// writtenColumns lists the columns that are written. A whole row is without the ordinal of
+// the outbox, which a sequence draws.
+func (t stagedTable) writtenColumns(b *testing.B, pool *pgxpool.Pool) string {
 	b.Helper()
-	if t.name == stagedPolicies.name {
-		return "id, partner, version, updated_at, status, limit_remaining"
+	if t.columns != "" {
+		return t.columns
 	}
-	return strings.Join(writtenColumns(b, pool, t.name), ", ")
-}
-
-// writtenColumns lists the columns of a table, without the ordinal of the outbox, which a
-// sequence draws.
-func writtenColumns(b *testing.B, pool *pgxpool.Pool, table string) []string {
-	b.Helper()
-	rows, err := pool.Query(b.Context(), "select column_name::text from information_schema.columns where table_schema = 'public' and table_name = $1 and column_name <> 'ordinal' order by ordinal_position", table)
-	require.NoError(b, err)
-	columns, err := pgx.CollectRows(rows, pgx.RowTo[string])
+	var columns string
+	err := pool.QueryRow(b.Context(), `select string_agg(column_name::text, ', ' order by ordinal_position) from information_schema.columns
+		where table_schema = 'public' and table_name = $1 and column_name <> 'ordinal'`, t.name).Scan(&columns)
 	require.NoError(b, err)
 	return columns
 }
 
-// stage reads the file of the table into its staging table. It returns the number of rows.
-func (t stagedTable) stage(b *testing.B, to *pgxpool.Pool, folder string) (rows int64) {
+// stage reads the file of the table into its staging table. It returns the columns that are
+// written, and the number of rows.
+func (t stagedTable) stage(b *testing.B, to *pgxpool.Pool, folder string) (columns string, rows int64) {
 	b.Helper()
-	_, err := to.Exec(b.Context(), fmt.Sprintf("create unlogged table staged.%[1]s as select 0::bigint as slice, %[2]s from %[1]s limit 0", t.name, t.columns(b, to)))
+	columns = t.writtenColumns(b, to)
+	_, err := to.Exec(b.Context(), fmt.Sprintf("create unlogged table staged.%[1]s as select 0::bigint as slice, %[2]s from %[1]s limit 0", t.name, columns))
 	require.NoError(b, err)
 	file, err := os.Open(filepath.Join(folder, t.name))
 	require.NoError(b, err)
@@ -185,7 +183,7 @@ func (t stagedTable) stage(b *testing.B, to *pgxpool.Pool, folder string) (rows 
 	_, err = to.Exec(b.Context(), fmt.Sprintf("create index on staged.%[1]s (slice); analyze staged.%[1]s", t.name))
 	require.NoError(b, err)
 	require.Positive(b, rows, t.name)
-	return rows
+	return columns, rows
 }
 
 func copyRows(b *testing.B, pool *pgxpool.Pool, do func(*pgconn.PgConn) error) error {
